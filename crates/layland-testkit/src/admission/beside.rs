@@ -135,7 +135,7 @@ pub fn campaign_beside(
 pub fn check_beside(regime: Regime, seed: u64) -> Result<SeenBeside, Box<BrokenBeside>> {
     let scene = Scene::draw(regime, seed);
     let mut run = Run::of(&scene);
-    match run.to_the_end() {
+    match run.run_to_the_end() {
         Ok(()) => Ok(run.seen),
         Err(how) => Err(Box::new(BrokenBeside { regime, seed, how, story: run.story })),
     }
@@ -358,7 +358,7 @@ impl Visitor {
         may && match self.habit {
             Habit::Early => true,
             Habit::Late => is_late,
-            Habit::InTurn => is_late || self.periods % 2 == 0,
+            Habit::InTurn => is_late || self.periods.is_multiple_of(2),
             Habit::Erratic => is_late || random.below(4) == 0,
         }
     }
@@ -462,7 +462,7 @@ impl<'a> Run<'a> {
 
     /// # Errors
     /// If a job is later than promised.
-    fn to_the_end(&mut self) -> Result<(), String> {
+    fn run_to_the_end(&mut self) -> Result<(), String> {
         for now in 0..UNTIL {
             self.depart(now);
             for (at, program) in self.scene.tasks.iter().enumerate() {
