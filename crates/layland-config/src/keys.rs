@@ -134,7 +134,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "wcet",
-        meaning: "The longest execution time of a job, on a CPU of speed 1. The sum of the `run` steps if left out by a task that\n\
+        meaning: "The longest execution time of a job, on a CPU of speed 1. The sum of the `run` \
+                  steps if left out by a task that\n\
                   has `steps`; a task without steps has no default.",
         value: own(of::<Option<Wcet>>, text::wcet, |of| of.task.own_wcet().to_string()),
         is_given: |_| true,
@@ -267,7 +268,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "reclaim",
-        meaning: "True if its server reclaims bandwidth that others do not use (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`.\n\
+        meaning: "True if its server reclaims bandwidth that others do not use \
+                  (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`.\n\
                   false if left out.",
         value: Value::Flag(
             |task| task.reclaim,
@@ -285,7 +287,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "nonpreemptive",
-        meaning: "True if its jobs are never preempted once they have begun; or, as a time, the longest time for which a job goes\n\
+        meaning: "True if its jobs are never preempted once they have begun; or, as a time, the \
+                  longest time for which a job goes\n\
                   on when one of higher priority arrives. For EDF and fixed priorities. false if left out.",
         value: own(of::<Option<Nonpreemptive>>, text::nonpreemptive, cells::nonpreemptive),
         is_given: |of| matches!(of.task.preemption, Preemption::Never | Preemption::Delayed(_)),
@@ -298,7 +301,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "segments",
-        meaning: "The lengths of the parts of a job, which is preempted only between them; their sum is the WCET. For EDF and\n\
+        meaning: "The lengths of the parts of a job, which is preempted only between them; their \
+                  sum is the WCET. For EDF and\n\
                   fixed priorities. Preempted anywhere if left out.",
         value: own(of::<Option<Vec<TimeText>>>, text::segments, cells::segments),
         limits: &[("minItems", 1)],
@@ -310,7 +314,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "steps",
-        meaning: "The steps of each job: \"run 1ms\", \"lock bus\", \"unlock bus\", \"suspend 3ms\". The `run` steps sum to the WCET,\n\
+        meaning: "The steps of each job: \"run 1ms\", \"lock bus\", \"unlock bus\", \"suspend \
+                  3ms\". The `run` steps sum to the WCET,\n\
                   critical sections are nested, and each resource that a job locks is listed under `[[resource]]`. A job only\n\
                   executes if it is left out.",
         value: own(of::<Option<Vec<StepText>>>, text::steps, cells::steps),
@@ -325,7 +330,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "follows",
-        meaning: "The tasks that it follows, by name: each of its jobs is ready once their jobs of the same number have completed.\n\
+        meaning: "The tasks that it follows, by name: each of its jobs is ready once their jobs of \
+                  the same number have completed.\n\
                   Tasks that follow each other have the same period, offset, jitter, `release` and `jobs`, and make no cycle. Of\n\
                   tasks with `count`, each copy follows the copy of its number. None if left out.",
         value: own(of::<Option<Vec<String>>>, text::follows, cells::follows),
@@ -338,7 +344,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "let_interval",
-        meaning: "The time from the release of a job until it writes, in chains with `communication = \"let\"`: more than 0, and at\n\
+        meaning: "The time from the release of a job until it writes, in chains with `communication \
+                  = \"let\"`: more than 0, and at\n\
                   most the period. The period if left out.",
         value: Value::Time(
             |task| task.let_interval,
@@ -353,7 +360,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "ucb",
-        meaning: "The sets of the cache with useful blocks (UCB), which a preempted job may have to load again. Each of them is in\n\
+        meaning: "The sets of the cache with useful blocks (UCB), which a preempted job may have to \
+                  load again. Each of them is in\n\
                   `ecb`, too. None if left out.",
         value: own(of::<Option<CacheSets>>, text::ucb, cells::none),
         is_given: |of| of.task.cache.is_some(),
@@ -364,7 +372,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "ecb",
-        meaning: "The sets of the cache with evicting blocks (ECB): all sets into which a job may load a block. The file then\n\
+        meaning: "The sets of the cache with evicting blocks (ECB): all sets into which a job may \
+                  load a block. The file then\n\
                   gives `block_reload_time`. None if left out.",
         value: own(of::<Option<CacheSets>>, text::ecb, cells::none),
         is_given: |of| of.task.cache.is_some(),
@@ -376,7 +385,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "blocking",
-        meaning: "The longest time for which jobs of lower priority (of later relative deadline under EDF) delay its jobs, once in\n\
+        meaning: "The longest time for which jobs of lower priority (of later relative deadline \
+                  under EDF) delay its jobs, once in\n\
                   a busy period. For analyses that count it: response times under fixed priorities and processor demand under EDF,\n\
                   on single CPUs. 0 if left out.",
         value: Value::Time(
@@ -392,7 +402,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     },
     TaskKey {
         name: "thread",
-        meaning: "The threads of a program that it describes (`layland exec`): \"main\", or a regular expression that must match the\n\
+        meaning: "The threads of a program that it describes (`layland exec`): \"main\", or a \
+                  regular expression that must match the\n\
                   whole name. The name of the task if left out.",
         value: Value::Text(
             |task| task.thread.as_deref(),

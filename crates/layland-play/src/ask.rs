@@ -6,8 +6,8 @@ use crate::set::{self, About, File};
 use layland::answers::simulate::Watch;
 use layland::answers::values::{length_of, window_of};
 use layland::answers::{
-    CheckQuestion, Set, Shown, SimulateQuestion, Simulated, Structure, convert, simulation_charts,
-    simulation_report,
+    ChartSpan, CheckQuestion, Set, SimulateQuestion, Simulated, Structure, convert,
+    simulation_charts, simulation_report,
 };
 use layland::guarantee::BoundsBy;
 use layland::sim::Horizon;
@@ -125,7 +125,7 @@ impl Ask {
 
 impl Simulation {
     /// Answers the question. Returns also what is shown of the answer.
-    fn ask(&self, registry: &Registry, set: Set) -> Result<(Simulated, Shown), Refused> {
+    fn ask(&self, registry: &Registry, set: Set) -> Result<(Simulated, ChartSpan), Refused> {
         let wrong = |key: &'static str| move |error| Refused::usage(format!("{key}: {error}"));
         let until = self.until.as_deref().map(length_of).transpose().map_err(wrong("until"))?;
         let window = self.window.as_deref().map(window_of).transpose().map_err(wrong("window"))?;
@@ -135,8 +135,8 @@ impl Simulation {
             explore: self.explore,
             ..SimulateQuestion::about(self.policies.clone())
         };
-        let usual = Shown::default();
-        let shown = Shown { window, segments: self.segments.unwrap_or(usual.segments) };
+        let usual = ChartSpan::default();
+        let shown = ChartSpan { window, segments: self.segments.unwrap_or(usual.segments) };
         shown.within(&question, &set)?;
         Ok((question.ask(registry, set, &Watch::default())?, shown))
     }

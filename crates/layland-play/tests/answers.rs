@@ -2,7 +2,7 @@
 //! panic.
 
 use layland::answers::simulate::Watch;
-use layland::answers::{Set, Shown, SimulateQuestion, simulation_report};
+use layland::answers::{ChartSpan, Set, SimulateQuestion, simulation_report};
 use layland_report::playground::{Start, fragment};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -131,7 +131,7 @@ fn pieces_are_those_of_the_page() {
     let question = SimulateQuestion::about(vec!["g-edf".to_owned()]);
     let registry = layland_policy::Registry::standard();
     let simulated = question.ask(&registry, set, &Watch::default()).expect("it is simulated");
-    let report = simulation_report(&simulated, Shown::default(), &AtomicBool::new(false));
+    let report = simulation_report(&simulated, ChartSpan::default(), &AtomicBool::new(false));
     let page = report.expect("it is simulated again").expect("no interrupt comes").html();
     let packed = pieces["packed"][0].as_str().expect("a text");
     assert!(page.contains(&format!("id=\"run-0\">{packed}</script>")));

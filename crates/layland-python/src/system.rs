@@ -4,7 +4,7 @@ use crate::patience::{Stop, in_background, interruptible};
 use crate::run::Simulated;
 use crate::{analyses, errors, policy, run};
 use layland::answers::simulate::Watch;
-use layland::answers::{self, CheckQuestion, Set, Shown, Unanswered, simulation_report};
+use layland::answers::{self, ChartSpan, CheckQuestion, Set, Unanswered, simulation_report};
 use layland_config::{Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers};
 use layland_lab::Parameters;
 use layland_model::{Duration, ScheduleRule, Time};
@@ -343,7 +343,7 @@ impl System {
         let page = self.answer(py, &classes, move |registry, _, stop| {
             let watch = Watch { interrupt: Some(&stop.stopped), progress: None };
             let simulated = question.ask(registry, set, &watch)?;
-            let report = simulation_report(&simulated, Shown::default(), &stop.stopped)?;
+            let report = simulation_report(&simulated, ChartSpan::default(), &stop.stopped)?;
             Ok(report.map(|report| report.html()))
         })?;
         page.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
@@ -365,7 +365,7 @@ impl System {
             return Err(errors::usage(py, &message, Some("choose a later end")));
         }
         let window = window.map(|(from, to)| (Time::from_ns(from), Time::from_ns(to)));
-        let shown = Shown { window, ..Shown::default() };
+        let shown = ChartSpan { window, ..ChartSpan::default() };
         let (question, set) = (question.typed(), self.set(&name));
         self.answer(py, &classes, move |registry, _, stop| {
             answers::write_simulation(registry, &question, set, shown, &paths, &stop.stopped)

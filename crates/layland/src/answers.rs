@@ -16,7 +16,7 @@ use layland_report::Report;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-pub use crate::pages::Shown;
+pub use crate::pages::ChartSpan;
 pub use layland_answers::{
     CheckQuestion, Checked, Exit, Limit, Policies, Set, SimulateQuestion, Simulated, Structure,
     Unanswered, check, convert, limits, simulate, usual_end, values,
@@ -53,7 +53,7 @@ pub fn check_page(
 /// Fails if a simulation cannot be repeated.
 pub fn simulation_report(
     simulated: &Simulated,
-    shown: Shown,
+    shown: ChartSpan,
     interrupt: &AtomicBool,
 ) -> Result<Option<Report>, Unanswered> {
     View { simulated, shown, interrupt }.report()
@@ -65,7 +65,7 @@ pub fn simulation_report(
 /// Fails if a simulation cannot be repeated.
 pub fn simulation_charts(
     simulated: &Simulated,
-    shown: Shown,
+    shown: ChartSpan,
     interrupt: &AtomicBool,
 ) -> Result<Vec<(String, String)>, Unanswered> {
     View { simulated, shown, interrupt }.charts()
@@ -81,7 +81,7 @@ pub fn write_simulation(
     registry: &Registry,
     question: &SimulateQuestion,
     set: Set,
-    shown: Shown,
+    shown: ChartSpan,
     paths: &[PathBuf],
     interrupt: &AtomicBool,
 ) -> Result<(), Unanswered> {

@@ -1,5 +1,7 @@
 //! The answer as one JSON document. It is serialized directly from the answer: serialization is
 //! most of the work for a stream of sets, and a tree of values would double it.
+//!
+//! Long because each object of the document has a type here.
 
 mod line;
 

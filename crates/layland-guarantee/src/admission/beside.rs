@@ -32,8 +32,8 @@
 //!
 //! Long because the rules belong with the tests that compare them with simulated windows.
 
-use super::refusal::Shortfall;
 use super::register::{Guarantee, Reservation};
+use super::shortfall::Shortfall;
 use layland_model::{CpuSet, Duration, Service};
 
 /// A thread that was not admitted, or any other demand that is above threads of fixed priorities.

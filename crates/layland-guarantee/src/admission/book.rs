@@ -13,6 +13,9 @@
 //! The book is a plain value: its owner has the clock and a lock, writes the book down, and finds
 //! the foreign load.
 //!
+//! Long because a newcomer, a departure and a change of the foreign load are decided by the same
+//! entries.
+//!
 //! ```
 //! use layland_guarantee::admission::{Book, Foreign, Regime, Reservation, Terms};
 //! use layland_model::{CpuId, CpuSet, Duration, Rate, Service, Time};
@@ -41,9 +44,10 @@
 
 use super::beside::LeavesRoom;
 use super::foreign::{Foreign, OnSeveralCpus};
-use super::refusal::{Refused, Shortfall, Suggestion, on};
+use super::refusal::{Refused, Suggestion};
 use super::regime::Regime;
 use super::register::{Admitted, Holding, How, Left, Reservation};
+use super::shortfall::{Shortfall, on};
 use super::suggestions::largest;
 use super::{Admission, AdmissionError, AdmitOptions, Ask, Grant, Suggest, admit};
 use crate::options::Effort;

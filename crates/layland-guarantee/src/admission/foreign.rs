@@ -39,9 +39,9 @@
 use super::beside::{
     Kept, LeavesRoom, Leveled, Load, Part, Usage, above, keeps_priorities, leaves_room,
 };
-use super::refusal::{Shortfall, on};
 use super::regime::Regime;
 use super::register::{Admitted, Holding, Reservation};
+use super::shortfall::{Shortfall, on};
 use layland_model::{CpuId, CpuSet, Duration, Service, visible};
 use std::collections::BTreeSet;
 use std::fmt;

@@ -125,6 +125,7 @@ mod regime;
 mod register;
 mod rules;
 mod share;
+mod shortfall;
 mod sign;
 mod suggestions;
 #[cfg(test)]
@@ -133,10 +134,11 @@ mod tests;
 pub use beside::{Kept, LeavesRoom, Leveled, Load, Usage, keeps_priorities, leaves_room};
 pub use book::{Book, Granted, HIGHEST, Held, NotGranted, Region, Terms, lowest};
 pub use foreign::{Budgeted, Foreign, OnSeveralCpus, Outsider, Watched};
-pub use refusal::{Refused, Shortfall, Suggestion};
+pub use refusal::{Refused, Suggestion};
 pub use regime::Regime;
 pub use register::{Admitted, Guarantee, Holding, How, Left, Overruns, Reservation};
 pub use share::{BeyondShare, Has, Share, Whose};
+pub use shortfall::Shortfall;
 pub use sign::{Account, Sign};
 
 use crate::options::Effort;

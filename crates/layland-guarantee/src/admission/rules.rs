@@ -3,8 +3,8 @@
 //! Long because the properties of each algorithm are listed in one place.
 
 use super::beside::Part;
-use super::refusal::Shortfall;
 use super::register::{Admitted, Guarantee, Holding, How, Overruns, Reservation};
+use super::shortfall::Shortfall;
 use super::{AdmissionError, Rule};
 use crate::assess::assess;
 use crate::assessment::{Assessment, Bound};

@@ -13,6 +13,8 @@
 //! time. One of the same class wants it when its period begins, because the kernel gives a thread
 //! that wakes up later a later deadline. Each CPU that a thread may use has a copy of it, because the
 //! bounds are about one CPU.
+//!
+//! Long because a scene, its threads and the simulation of a CPU are here.
 
 use crate::registry;
 use layland_gen::Random;
@@ -266,7 +268,7 @@ impl Scene {
 }
 
 /// A job of an admitted task.
-struct Job {
+struct SceneJob {
     name: String,
     due: i64,
     /// The latest end that was promised.
@@ -414,7 +416,7 @@ struct Cpu {
     id: CpuId,
     visitors: Vec<Visitor>,
     keepers: Vec<Keeper>,
-    jobs: Vec<Job>,
+    jobs: Vec<SceneJob>,
     count: u64,
 }
 
@@ -551,7 +553,7 @@ impl<'a> Run<'a> {
             let cpu = self.cpus.iter_mut().find(|cpu| cpu.id == member.cpu);
             let cpu = cpu.expect("the CPU is in the region");
             cpu.count += 1;
-            cpu.jobs.push(Job {
+            cpu.jobs.push(SceneJob {
                 name: of.name.clone(),
                 due: now + whole_us(of.deadline),
                 by: now + whole_us(allowed),
@@ -631,7 +633,7 @@ impl Cpu {
         } else if is_stopped {
             None
         } else {
-            let priority = |job: &Job| book.priority(OWNER, &job.name).map(|it| -it);
+            let priority = |job: &SceneJob| book.priority(OWNER, &job.name).map(|it| -it);
             jobs.min_by_key(|(_, job)| (priority(job), job.at))
         };
         job.map_or(Step::Ordinary, |(at, _)| Step::Job(at))

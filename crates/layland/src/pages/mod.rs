@@ -7,4 +7,4 @@ pub(crate) mod report;
 pub(crate) mod simulation;
 pub(crate) mod window;
 
-pub use simulation::Shown;
+pub use simulation::ChartSpan;

@@ -137,7 +137,7 @@ pub(super) struct PartDocument<'a> {
     /// The kind of the items.
     #[schemars(extend("enum" = ["points", "busy periods", "levels", "slacks", "rates"]))]
     pub evidence: &'static str,
-    /// What the verifier computes again.
+    /// The values that the verifier computes again.
     pub items: Vec<Item<'a>>,
 }
 

@@ -29,7 +29,7 @@ use std::path::Path;
 const PATIENCE_MS: u32 = 60_000;
 
 /// A thread with a reservation.
-struct Held {
+struct AdmittedThread {
     wish: usize,
     thread: Thread,
     /// The name that the daemon uses.
@@ -42,7 +42,7 @@ struct Client<'a> {
     /// `None` after the daemon has ended.
     asker: Option<Asker>,
     name: String,
-    held: Vec<Held>,
+    held: Vec<AdmittedThread>,
     /// Threads that match but get no reservation. Each is reported once.
     refused: BTreeSet<(i32, u64)>,
     groups: Groups,
@@ -278,7 +278,7 @@ impl Client<'_> {
             let task = Task::implicit(admitted.name.clone(), runtime, period);
             self.reserved.push(Task { deadline, ..task });
         }
-        self.held.push(Held { wish, thread: thread.clone(), name: admitted.name });
+        self.held.push(AdmittedThread { wish, thread: thread.clone(), name: admitted.name });
         Ok(())
     }
 

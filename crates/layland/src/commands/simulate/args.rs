@@ -1,6 +1,6 @@
 //! The arguments of `layland sim`.
 
-use crate::pages::Shown;
+use crate::pages::ChartSpan;
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
 use clap::Args;
@@ -130,7 +130,7 @@ impl SimArgs {
     }
 
     /// Returns what charts and pages show.
-    pub(super) fn shown(&self) -> Shown {
-        Shown { window: self.window, segments: self.segments }
+    pub(super) fn shown(&self) -> ChartSpan {
+        ChartSpan { window: self.window, segments: self.segments }
     }
 }

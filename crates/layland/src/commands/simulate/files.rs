@@ -1,7 +1,7 @@
 //! `layland sim -o FILE`: writes charts and traces as files, one for each policy, and all policies
 //! into one page.
 
-use crate::pages::Shown;
+use crate::pages::ChartSpan;
 use crate::pages::simulation::View;
 use crate::ui::exit::Failure;
 use crate::ui::export::{self, Export, Origin};
@@ -32,7 +32,7 @@ pub(crate) fn write_files(
     registry: &Registry,
     question: &SimulateQuestion,
     set: Set,
-    shown: Shown,
+    shown: ChartSpan,
     paths: &[PathBuf],
     interrupt: &AtomicBool,
 ) -> Result<(), Failure> {

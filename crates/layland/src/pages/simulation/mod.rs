@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 /// The part of a simulation that charts and pages show.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct ChartSpan {
     /// The interval that charts show; by default around the first miss, and in a page the whole
     /// run.
     pub window: Option<(Time, Time)>,
@@ -22,13 +22,13 @@ pub struct Shown {
     pub segments: u64,
 }
 
-impl Default for Shown {
-    fn default() -> Shown {
-        Shown { window: None, segments: 1_000_000 }
+impl Default for ChartSpan {
+    fn default() -> ChartSpan {
+        ChartSpan { window: None, segments: 1_000_000 }
     }
 }
 
-impl Shown {
+impl ChartSpan {
     /// Checks that the window is within the simulation of a set, as far as its end is known
     /// beforehand.
     ///
@@ -49,7 +49,7 @@ impl Shown {
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub simulated: &'a Simulated,
-    pub shown: Shown,
+    pub shown: ChartSpan,
     /// Ends the recording of what is shown.
     pub interrupt: &'a AtomicBool,
 }
