@@ -316,7 +316,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "steps",
         meaning: "The steps of each job: \"run 1ms\", \"lock bus\", \"unlock bus\", \"suspend \
                   3ms\". The `run` steps sum to the WCET,\n\
-                  critical sections are nested, and each resource that a job locks is listed under `[[resource]]`. A job only\n\
+                  critical sections are nested, and each resource that a job locks is listed under \
+                  `[[resource]]`. A job only\n\
                   executes if it is left out.",
         value: own(of::<Option<Vec<StepText>>>, text::steps, cells::steps),
         limits: &[("minItems", 1)],
@@ -332,7 +333,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "follows",
         meaning: "The tasks that it follows, by name: each of its jobs is ready once their jobs of \
                   the same number have completed.\n\
-                  Tasks that follow each other have the same period, offset, jitter, `release` and `jobs`, and make no cycle. Of\n\
+                  Tasks that follow each other have the same period, offset, jitter, `release` and \
+                  `jobs`, and make no cycle. Of\n\
                   tasks with `count`, each copy follows the copy of its number. None if left out.",
         value: own(of::<Option<Vec<String>>>, text::follows, cells::follows),
         is_given: |of| !of.task.follows.is_empty(),
@@ -387,7 +389,8 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "blocking",
         meaning: "The longest time for which jobs of lower priority (of later relative deadline \
                   under EDF) delay its jobs, once in\n\
-                  a busy period. For analyses that count it: response times under fixed priorities and processor demand under EDF,\n\
+                  a busy period. For analyses that count it: response times under fixed priorities \
+                  and processor demand under EDF,\n\
                   on single CPUs. 0 if left out.",
         value: Value::Time(
             |task| Some(task.blocking_time),
