@@ -22,7 +22,7 @@ mod follow;
 mod foreign;
 mod groups;
 mod list;
-mod machine;
+pub(crate) mod machine;
 mod promise;
 mod seen;
 mod watch;
@@ -37,7 +37,6 @@ use layland_policy::Registry;
 
 pub(crate) use args::{EXAMPLES, ExecArgs, SOCKET};
 pub(crate) use list::{cpus as cpus_of, thread as thread_of};
-pub(crate) use machine::Machine;
 
 pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     if args.list {
