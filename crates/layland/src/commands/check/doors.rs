@@ -119,9 +119,11 @@ fn constraints_on_chains_have_one_answer_with_and_without_bounds() {
     for seed in 0..100 {
         let mut system = drawn(seed);
         for (at, communication) in Communication::ALL.into_iter().enumerate() {
-            let most = 10 + (seed as i64 * 7 + at as i64) % 60;
+            let most = Duration::from_ns(5 + (seed as i64 * 7 + at as i64) % 40);
+            // Bounds for LET are exact: beside an exceeded one, no answer would be unknown.
+            let is_constrained = communication == Communication::Implicit || seed % 2 == 0;
             system.chains.push(Chain {
-                max_age: Some(Duration::from_ns(most)),
+                max_age: is_constrained.then_some(most),
                 ..Chain::new(communication.name(), [1, 0].map(TaskId), communication)
             });
         }
