@@ -164,8 +164,8 @@ fn alone<'a>(registry: &'a Registry, online: &'a CpuSet, ms: i64) -> Terms<'a> {
     }
 }
 
-/// A foreign thread prolongs the time for which a departed task counts. Here it uses its 48 ms at
-/// once, so that `low` still needs 8 ms at 190 ms, and would end at 238 ms beside the newcomer.
+/// A foreign thread prolongs the time for which a departed task counts. If it takes 48 ms at once
+/// when `high` leaves, `low` still needs 8 ms at 190 ms, and would end at 238 ms below the newcomer.
 #[test]
 fn a_departed_task_counts_as_long_as_foreign_threads_keep_the_cpu_busy() {
     let (registry, online) = (Registry::standard(), CpuSet::first(1));
