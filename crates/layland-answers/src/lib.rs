@@ -35,7 +35,7 @@
 //!     Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
 //! };
 //! let set = Set::in_memory("mine", System::new(1, vec![task("a", 3, 5), task("b", 3, 6)]));
-//! let policies = ["p-edf", "g-edf"].map(str::to_owned).to_vec();
+//! let policies = ["run", "g-edf"].map(str::to_owned).to_vec();
 //! let mut question = SimulateQuestion::about(policies);
 //! question.limits = vec!["a:misses>0".parse().expect("it is a limit")];
 //! let answer = question.ask(&Registry::standard(), set, &Watch::default())?;

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import layland
 import pytest
+from layland._asked import Asked
 
 
 class Edf(layland.Policy):
@@ -259,9 +260,8 @@ def test_the_lock_is_released_and_progress_is_told():
     pytest.importorskip("tqdm")
     tasks = layland.generate(8, "1.9", cpus=2, seed=1)[0]
     told = []
-    how_long = {"until": layland.as_ns("20000s"), "hyperperiods": None, "cycle": None}
-    wishes = {"seed": 0, "explore": None, "record": False, "progress": told.append}
-    tasks._system.simulate("g-edf", [], how_long, wishes)
+    asked = Asked(tasks._system, "set", [], ["g-edf"], layland.as_ns("20000s"), None, None, 0, None)
+    tasks._system.simulate(asked, [], False, told.append)
     assert told == sorted(told) and told
     assert tasks.simulate("g-edf", until="10s", record=False, progress=True).total["released"]
 
@@ -269,7 +269,7 @@ def test_the_lock_is_released_and_progress_is_told():
         raise LookupError("stop")
 
     with pytest.raises(LookupError):
-        tasks._system.simulate("g-edf", [], how_long, wishes | {"progress": fail})
+        tasks._system.simulate(asked, [], False, fail)
 
 
 def orders(is_fixed):
