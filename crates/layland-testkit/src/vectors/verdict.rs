@@ -1,5 +1,6 @@
 //! The outcomes of vectors.
 
+use super::reading::Read;
 use std::collections::BTreeMap;
 
 /// The outcome of one vector.
@@ -11,6 +12,22 @@ pub enum Verdict {
     Failed(String),
     /// The vector needs a policy or an analysis that does not exist yet, given by name.
     NotSupported(String),
+}
+
+/// The first difference, if there is any.
+impl From<Read<Option<String>>> for Verdict {
+    fn from(difference: Read<Option<String>>) -> Self {
+        match difference {
+            Ok(None) => Verdict::Passed,
+            Ok(Some(what)) | Err(what) => Verdict::Failed(what),
+        }
+    }
+}
+
+impl From<Read<()>> for Verdict {
+    fn from(outcome: Read<()>) -> Self {
+        outcome.map(|()| None).into()
+    }
 }
 
 /// The verdicts of many vectors.
