@@ -174,13 +174,13 @@ fn periodic(work: Duration, period: Duration, jobs: u32, budget: Duration, cost:
 /// A mutex of the C library with priority inheritance, which the mutex of Rust does not support. It
 /// is never freed.
 #[derive(Clone, Copy)]
-struct Shared(*mut [u64; 8]);
+struct InheritanceMutex(*mut [u64; 8]);
 
 // Safety: several threads may use a mutex.
-unsafe impl Send for Shared {}
+unsafe impl Send for InheritanceMutex {}
 
-impl Shared {
-    fn new() -> Shared {
+impl InheritanceMutex {
+    fn new() -> InheritanceMutex {
         let mutex = Box::into_raw(Box::new([0; 8]));
         let mut attributes: c_int = 0;
         // Safety: both are large enough, and live as long as they are used.
@@ -192,7 +192,7 @@ impl Shared {
             ]
         };
         assert_eq!(results, [0; 3], "there is no such mutex");
-        Shared(mutex)
+        InheritanceMutex(mutex)
     }
 
     fn hold(self, section: impl FnOnce()) {
@@ -206,7 +206,7 @@ impl Shared {
 
 /// Runs a controller and a planner.
 fn arm(length: Duration, cost: Duration) {
-    let shared = Shared::new();
+    let shared = InheritanceMutex::new();
     let ms = Duration::from_millis;
     let begin = Instant::now() + ms(100);
     let threads = [("control", "80", ms(4), ms(40)), ("planner", "40", ms(20), ms(160))];

@@ -44,13 +44,13 @@ pub struct Guest {
 /// The result of a boot.
 pub struct Booted {
     /// One entry per command that was started.
-    pub ran: Vec<Ran>,
+    pub ran: Vec<CommandRun>,
     /// The complete console output of the guest, for failure messages.
     pub console: String,
 }
 
 /// One command of the guest.
-pub struct Ran {
+pub struct CommandRun {
     /// The name that the caller gave it.
     pub name: String,
     /// Its exit code; `None` if the guest stopped before the command ended.
@@ -277,12 +277,12 @@ cd /tmp
 ";
 
 /// Parses the console's `@@ begin NAME`, output, `@@ end CODE` into a list.
-fn parse(console: &str) -> Vec<Ran> {
-    let mut ran: Vec<Ran> = Vec::new();
+fn parse(console: &str) -> Vec<CommandRun> {
+    let mut ran: Vec<CommandRun> = Vec::new();
     let mut open = false;
     for line in console.lines() {
         if let Some((_, name)) = line.split_once("@@ begin ") {
-            ran.push(Ran { name: name.into(), code: None, output: String::new() });
+            ran.push(CommandRun { name: name.into(), code: None, output: String::new() });
             open = true;
         } else if let (true, Some((rest, code)), Some(last)) =
             (open, line.split_once("@@ end "), ran.last_mut())
@@ -317,14 +317,14 @@ impl Booted {
     ///
     /// Panics if the guest stopped before it; the message contains the console.
     #[must_use]
-    pub fn ran(&self, name: &str) -> &Ran {
+    pub fn ran(&self, name: &str) -> &CommandRun {
         self.ran.iter().find(|ran| ran.name == name).unwrap_or_else(|| {
             panic!("the guest stopped before `{name}`; its console:\n{}", self.console)
         })
     }
 }
 
-impl fmt::Display for Ran {
+impl fmt::Display for CommandRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` ended with {:?}:\n{}", self.name, self.code, self.output)
     }

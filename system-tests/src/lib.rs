@@ -20,7 +20,7 @@ pub mod overheads;
 mod program;
 
 pub use archive::Archive;
-pub use guest::{Booted, Guest, Kernel, Ran, Skipped};
+pub use guest::{Booted, CommandRun, Guest, Kernel, Skipped};
 pub use program::{
     AROUND_THE_REPAIR, FAIR_SERVERS, NO_FAIR_SERVERS, Profile, WITH_DEADLINE, carries_ext,
     past_the_harness, static_layland, static_workload,

@@ -1,16 +1,17 @@
 //! The assumptions of the tests, as data that can be listed and checked.
 //!
-//! Long because every assumption has its name, its text and its check here.
+//! Long because every assumption has its name and its text here.
 
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Rate, Service, System, SystemPart,
-    Task, TaskId,
+    CpuId, CpuSet, ExecutionModel, Field, Rate, Service, System, SystemPart, Task, TaskId,
 };
 use std::collections::BTreeMap;
 use std::fmt;
 
 mod caches;
+mod cpus;
 mod graphs;
+mod parameters;
 mod steps;
 
 /// A property that a test assumes of a system.
@@ -331,98 +332,31 @@ impl Assumption {
     /// # Errors
     /// Returns the part that breaks it, and how to fix the system.
     pub fn check(self, system: &System) -> Result<(), Refusal> {
-        let tasks = |field: Field, broken: &dyn Fn(TaskId, &Task) -> Option<String>, help| {
-            for (id, task) in system.tasks.iter() {
-                if let Some(what) = broken(id, task) {
-                    let message = format!("task `{}` {what}", task.name);
-                    let part = SystemPart::Task(id, field);
-                    return Err(Refusal { assumption: self, part, message, help });
-                }
-            }
-            Ok(())
-        };
-        let refuse = |part, message, help| Err(Refusal { assumption: self, part, message, help });
         match self {
-            SporadicReleases => tasks(
-                Field::Behaviour,
-                &|_, task| releases_too_close(task),
-                "make it periodic or sporadic with the shortest separation as its period",
-            ),
-            BoundedArrivals => tasks(
-                Field::Behaviour,
-                &|_, task| releases_too_close(task).filter(|_| task.bursts().is_none()),
-                "make it periodic or sporadic with the shortest separation as its period, or give it an arrival curve",
-            ),
-            NoJitter => tasks(
-                Field::Jitter,
-                &|_, task| {
-                    (task.jitter > Duration::ZERO)
-                        .then(|| format!("has a release jitter of {}", task.jitter))
-                },
-                "shorten its deadline and its period by the jitter, and leave out `jitter`",
-            ),
-            ImplicitDeadlines => tasks(
-                Field::Deadline,
-                &|_, task| {
-                    let (d, t) = (task.deadline, task.period);
-                    (d != t).then(|| format!("has the deadline {d} and the period {t}"))
-                },
-                "make the deadline the period, or use a test for other deadlines",
-            ),
-            ConstrainedDeadlines => tasks(
-                Field::Deadline,
-                &|_, task| {
-                    let (d, t) = (task.deadline, task.period);
-                    (d > t).then(|| format!("has the deadline {d}, longer than its period {t}"))
-                },
-                "shorten the deadline to the period",
-            ),
-            FitsAlone => tasks(
-                Field::Wcet,
-                &|_, task| {
-                    let (c, d) = (task.own_wcet(), task.deadline);
-                    (c.at_unit_speed() > d).then(|| format!("needs {c} within {d}"))
-                },
-                "no scheduler can do that: lower `wcet` or raise `deadline`",
-            ),
-            WcetKept => tasks(
-                Field::Execution,
-                &|_, task| {
-                    let (c, longest) = (task.own_wcet(), longest_execution(task));
-                    (longest > c).then(|| format!("executes for up to {longest}, its WCET is {c}"))
-                },
-                "raise `wcet` to what it executes at most",
-            ),
-            BudgetKept => tasks(
-                Field::Budget,
-                &|_, task| {
-                    let (q, longest) = (task.reservation(), longest_execution(task));
-                    (longest > q)
-                        .then(|| format!("executes for up to {longest}, its budget is {q}"))
-                },
-                "raise `budget` to what it executes at most",
-            ),
-            NoOverheads => match system.platform.overheads.without_reloads().is_zero() {
-                true => Ok(()),
-                false => refuse(
-                    SystemPart::Overheads,
-                    "the platform has overheads".to_owned(),
-                    "add them to the WCETs and set them to zero",
-                ),
-            },
-            UnitSpeeds => {
-                match system.platform.speeds.iter().find(|(_, s)| s.rate() != Rate::ONE) {
-                    None => Ok(()),
-                    Some((cpu, speed)) => refuse(
-                        SystemPart::Speed(cpu),
-                        format!("CPU {cpu} has speed {speed}"),
-                        "give every CPU speed 1 and scale the WCETs",
-                    ),
+            SporadicReleases | BoundedArrivals | NoJitter | ImplicitDeadlines
+            | ConstrainedDeadlines | FitsAlone | WcetKept | BudgetKept | Priorities | OwnLevel
+            | Preemptible | NoBlocking => self.check_parameters(system),
+            UnitSpeeds | WholeClusters | OneCluster | OneCpuEach | SemiPartitioned | FewPairs
+            | TwoLevels => self.check_cpus(system),
+            OnlyExecutes | NoSections | NoSuspension | SuspendedOutside | LocalResources | Flat
+            | OrderedNesting | NestedLocally | Homes => self.check_steps(system),
+            Independent | Graphs | GraphsTogether | DeadlinesAlong | GraphPriorities
+            | GraphPeriods | GraphDeadlines => self.check_graphs(system),
+            NoCacheDelay | CacheDelay => self.check_caches(system),
+            NoOverheads => {
+                if system.platform.overheads.without_reloads().is_zero() {
+                    Ok(())
+                } else {
+                    self.refuse(
+                        SystemPart::Overheads,
+                        "the platform has overheads".to_owned(),
+                        "add them to the WCETs and set them to zero",
+                    )
                 }
             }
             Explained => match system.unexplained().first() {
                 None => Ok(()),
-                Some(first) => refuse(
+                Some(first) => self.refuse(
                     SystemPart::Set,
                     format!("the trace shows what the set does not explain: {first}"),
                     EXPLAIN,
@@ -430,128 +364,44 @@ impl Assumption {
             },
             NoRequests => match system.requests.first() {
                 None => Ok(()),
-                Some(request) => refuse(
+                Some(request) => self.refuse(
                     SystemPart::Request(0),
                     format!("the system changes at {}", request.at),
                     "analyse the system before and after the change as two systems",
                 ),
             },
-            WholeClusters => tasks(
-                Field::Affinity,
-                &|id, _| {
-                    let (allowed, cluster) = masks(system, id);
-                    (allowed != cluster)
-                        .then(|| format!("may use {allowed:#} of its cluster {cluster}"))
-                },
-                "leave out `affinity`, make it a cluster, or use the test for affinities",
-            ),
-            OneCluster => match &system.platform.clusters[..] {
-                [only] if *only == system.platform.all_cpus() => Ok(()),
-                _ => refuse(
-                    SystemPart::Cluster(0),
-                    "the platform is divided into clusters".to_owned(),
-                    "leave out `clusters`, or analyse each one as a system",
-                ),
-            },
-            OneCpuEach => tasks(
-                Field::Affinity,
-                &|id, _| {
-                    let (allowed, _) = masks(system, id);
-                    (allowed.len() != 1).then(|| format!("may use {allowed:#}"))
-                },
-                "give it an affinity to one CPU, or use a test for several CPUs",
-            ),
-            SemiPartitioned => tasks(
-                Field::Affinity,
-                &|id, _| {
-                    let (allowed, cluster) = masks(system, id);
-                    (allowed.len() != 1 && allowed != cluster)
-                        .then(|| format!("may use {allowed:#} of its cluster {cluster}"))
-                },
-                "give it one CPU, or leave out `affinity`",
-            ),
-            Priorities => tasks(
-                Field::Priority,
-                &|_, task| task.priority.is_none().then(|| "has no priority".to_owned()),
-                "give every task a `priority`, or use the rate- or deadline-monotonic form",
-            ),
-            OwnLevel => tasks(
-                Field::Wcet,
-                &|_, task| {
-                    let own = task.criticality.level();
-                    let above =
-                        (own + 1..task.wcet.len()).find(|&l| task.wcet[l] != task.wcet[own])?;
-                    let name = |level: usize| system.levels.names()[level].clone();
-                    Some(format!(
-                        "executes for {} at level {} and for {} at its own level {}",
-                        task.wcet[above],
-                        name(above),
-                        task.wcet[own],
-                        name(own)
-                    ))
-                },
-                "repeat the execution time of its own level: above it nothing is promised to the task",
-            ),
-            FewPairs => match pairs(system) {
-                ..=PAIRS => Ok(()),
-                more => refuse(
-                    SystemPart::Set,
-                    format!(
-                        "{more} pairs of tasks share CPUs, and the test compares up to {PAIRS}"
-                    ),
-                    "use a test that looks at each task alone (GFB, QPA, AC), or fewer tasks",
-                ),
-            },
             TwoCriticalities => match system.levels.count() {
                 1 | 2 => Ok(()),
-                more => refuse(
+                more => self.refuse(
                     SystemPart::Set,
                     format!("there are {more} criticality levels"),
                     "use AMC-RT or AMC-IA, which are for any number of levels",
                 ),
             },
-            Preemptible => tasks(
-                Field::Preemption,
-                &|_, task| {
-                    let has_regions = !task.preemption.is_anywhere();
-                    has_regions.then(|| "has non-preemptive regions".to_owned())
-                },
-                "leave out `nonpreemptive` and `segments`, or ask about EDF or fixed priorities on each CPU",
-            ),
-            OnlyExecutes | NoSections | NoSuspension | SuspendedOutside | LocalResources | Flat
-            | OrderedNesting | NestedLocally | Homes => self.check_steps(system),
-            Independent | Graphs | GraphsTogether | DeadlinesAlong | GraphPriorities
-            | GraphPeriods | GraphDeadlines => self.check_graphs(system),
-            NoCacheDelay | CacheDelay => self.check_caches(system),
-            NoBlocking => tasks(
-                Field::Blocking,
-                &|_, task| {
-                    (task.blocking_time > Duration::ZERO)
-                        .then(|| format!("has a blocking time of {}", task.blocking_time))
-                },
-                "ask about fixed priorities or EDF on each CPU, without overheads, or leave out `blocking`",
-            ),
             // The user guarantees this number; nothing in the system can contradict it.
             BlockingKept => Ok(()),
-            TwoLevels => {
-                let all = system.platform.all_cpus();
-                let small: Vec<CpuSet> = (system.tasks.ids())
-                    .map(|task| system.allowed_cpus(task))
-                    .filter(|mask| *mask != all)
-                    .collect();
-                let overlaps =
-                    |mask: &CpuSet| small.iter().any(|s| s != mask && !s.is_disjoint(mask));
-                tasks(
-                    Field::Affinity,
-                    &|id, _| {
-                        let mask = system.allowed_cpus(id);
-                        (mask != all && overlaps(&mask))
-                            .then(|| format!("may use {mask:#}, which another affinity shares"))
-                    },
-                    "use disjoint sets of CPUs, or all CPUs",
-                )
+        }
+    }
+
+    /// Refuses the first task with this fault in a field.
+    fn each_task(
+        self,
+        system: &System,
+        field: Field,
+        broken: &dyn Fn(TaskId, &Task) -> Option<String>,
+        help: &'static str,
+    ) -> Result<(), Refusal> {
+        for (id, task) in system.tasks.iter() {
+            if let Some(what) = broken(id, task) {
+                let message = format!("task `{}` {what}", task.name);
+                return self.refuse(SystemPart::Task(id, field), message, help);
             }
         }
+        Ok(())
+    }
+
+    fn refuse(self, part: SystemPart, message: String, help: &'static str) -> Result<(), Refusal> {
+        Err(Refusal { assumption: self, part, message, help })
     }
 }
 
@@ -576,26 +426,6 @@ pub(crate) fn masks(system: &System, task: TaskId) -> (&CpuSet, &CpuSet) {
     let task = &system.tasks[task];
     let cluster = &system.platform.clusters[task.cluster];
     (task.affinity.as_ref().unwrap_or(cluster), cluster)
-}
-
-fn releases_too_close(task: &Task) -> Option<String> {
-    match &task.behaviour {
-        Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Hog | Behaviour::Yield => None,
-        Behaviour::Curve(_) => task.bursts().map(|curve| {
-            let (jobs, length) = curve.cycle();
-            format!(
-                "arrives by a curve: two jobs may come {} apart, and {jobs} every {length} in the long run",
-                curve.distance(1)
-            )
-        }),
-        Behaviour::SelfSuspending { gap } => {
-            Some(format!("comes back {gap} after each completion, not each period"))
-        }
-        Behaviour::Explicit(releases) => (releases.windows(2))
-            .find(|pair| pair[1] - pair[0] < task.period)
-            .map(|pair| format!("is released at {} and at {}", pair[0], pair[1]))
-            .map(|what| format!("{what}, less than its period {} apart", task.period)),
-    }
 }
 
 /// Returns the longest execution time of the task's jobs according to its execution model.

@@ -25,7 +25,7 @@ use crate::{
     global_fp, graph, levels, locking, mixed, necessary, optimal, partitioned, semi_partitioned,
     top_first, uniprocessor,
 };
-use Entry::{Orders, Test, WithResponses};
+use CatalogueEntry::{Orders, Test, WithResponses};
 use std::sync::LazyLock;
 
 /// The names of tests and response-time analyses that search through window lengths. When they find
@@ -36,7 +36,7 @@ pub const LONG: &[&str] =
 
 /// Every schedulability test.
 pub static TESTS: LazyLock<Vec<SchedulabilityTest>> =
-    LazyLock::new(|| ENTRIES.iter().flat_map(Entry::tests).collect());
+    LazyLock::new(|| ENTRIES.iter().flat_map(CatalogueEntry::tests).collect());
 
 /// Every tardiness bound.
 pub const BOUNDS: &[BoundTest] = &[
@@ -53,7 +53,7 @@ pub const BOUNDS: &[BoundTest] = &[
 /// Every bound on response times. If there are several for one policy, their order has no meaning:
 /// the smallest bound counts.
 pub static RESPONSES: LazyLock<Vec<ResponseTest>> =
-    LazyLock::new(|| ENTRIES.iter().flat_map(Entry::responses).collect());
+    LazyLock::new(|| ENTRIES.iter().flat_map(CatalogueEntry::responses).collect());
 
 /// Returns the test with this name, ignoring case.
 pub fn test(name: &str) -> Option<&'static SchedulabilityTest> {
@@ -66,14 +66,14 @@ pub fn bound(name: &str) -> Option<&'static BoundTest> {
 }
 
 /// An entry of the list.
-enum Entry {
+enum CatalogueEntry {
     Test(SchedulabilityTest),
     WithResponses(SchedulabilityTest, &'static [ResponseTest]),
     /// For each order of fixed priorities, each of these tests with its response bounds.
     Orders(&'static [&'static OrderedTest]),
 }
 
-impl Entry {
+impl CatalogueEntry {
     fn tests(&self) -> Vec<SchedulabilityTest> {
         match *self {
             Test(test) | WithResponses(test, _) => vec![test],
@@ -100,7 +100,7 @@ fn by_order(
     (0..3).flat_map(under)
 }
 
-const ENTRIES: &[Entry] = &[
+const ENTRIES: &[CatalogueEntry] = &[
     Test(necessary::TEST),
     Test(affinity::feasibility::TEST),
     Test(optimal::TEST),

@@ -95,9 +95,12 @@ pub(crate) fn least_within(
     f: impl Fn(Duration) -> Duration,
 ) -> Result<Duration, Diverged> {
     let found = climb(start, |reached| reached > limit.min(range), steps, f)?;
-    found.map_err(|reached| match reached > limit {
-        true => Diverged::Beyond { limit, reached },
-        false => Diverged::GaveUp(GaveUp::OutOfRange { reached }),
+    found.map_err(|reached| {
+        if reached > limit {
+            Diverged::Beyond { limit, reached }
+        } else {
+            Diverged::GaveUp(GaveUp::OutOfRange { reached })
+        }
     })
 }
 

@@ -38,9 +38,12 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: &[Assumption::WcetKept],
     citations: &[],
     certify: Certify::Reasons,
-    decide: Decide::by(capacity).or_sooner(|system| match certainly_fits(system) {
-        true => crate::TestKind::Necessary.verdict(true),
-        false => capacity(system).verdict,
+    decide: Decide::by(capacity).or_sooner(|system| {
+        if certainly_fits(system) {
+            crate::TestKind::Necessary.verdict(true)
+        } else {
+            capacity(system).verdict
+        }
     }),
 };
 
@@ -75,10 +78,8 @@ fn as_it_is(system: &System) -> Finding {
         } else {
             // Sections may be executed on the home of their resource (DPCP).
             let is_tied = task.sections().is_empty();
-            let allowed = match is_tied {
-                true => system.allowed_cpus(id),
-                false => system.platform.all_cpus(),
-            };
+            let allowed =
+                if is_tied { system.allowed_cpus(id) } else { system.platform.all_cpus() };
             let times =
                 allowed.iter().map(|cpu| system.platform.speeds[cpu].time_for(task.own_wcet()));
             times.min().unwrap_or(task.own_wcet().at_unit_speed())
@@ -92,9 +93,10 @@ fn as_it_is(system: &System) -> Finding {
         }
     }
     let sum = system.utilization();
-    let capacity = match is_unit_speed {
-        true => Rate::whole(system.platform.cpu_count() as i64),
-        false => system.platform.speeds.values().map(|speed| speed.rate()).sum(),
+    let capacity = if is_unit_speed {
+        Rate::whole(system.platform.cpu_count() as i64)
+    } else {
+        system.platform.speeds.values().map(|speed| speed.rate()).sum()
     };
     let holds = sum.fits(&Rate::ZERO, &capacity);
     let mut finding =

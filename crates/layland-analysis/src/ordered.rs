@@ -2,7 +2,7 @@
 //! analysis, and an [`OrderedTest`] makes a schedulability test and response bounds for each order.
 
 use crate::proof::Certify;
-use crate::test::{Bounds, Decide, Respond, ResponseTest, SchedulabilityTest, Subject};
+use crate::test::{Decide, Respond, ResponseBounds, ResponseTest, SchedulabilityTest, Subject};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Assumption, Finding, TestKind, Verdict};
 use layland_model::{Algorithm, Citation, Form, System, TaskMap};
@@ -199,13 +199,13 @@ pub(crate) enum Analysis {
     /// The finding and the bounds, each by a search of its own.
     Apart {
         finding: fn(&System, PriorityOrder) -> Finding,
-        bounds: fn(&System, PriorityOrder) -> Bounds,
+        bounds: fn(&System, PriorityOrder) -> ResponseBounds,
     },
     /// The finding and the bounds from one search.
-    Together(fn(&System, PriorityOrder) -> (Finding, Bounds)),
+    Together(fn(&System, PriorityOrder) -> (Finding, ResponseBounds)),
     /// The finding and the bounds from one search, or the verdict alone, which is faster.
     OrSooner {
-        both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+        both: fn(&System, PriorityOrder) -> (Finding, ResponseBounds),
         verdict: fn(&System, PriorityOrder) -> Verdict,
     },
 }
@@ -227,7 +227,7 @@ impl Analysis {
         }
     }
 
-    pub(crate) fn bounds(self, system: &System, order: PriorityOrder) -> Bounds {
+    pub(crate) fn bounds(self, system: &System, order: PriorityOrder) -> ResponseBounds {
         match self {
             Analysis::Finding(_) => TaskMap::filled(None, system.tasks.len()),
             Analysis::Apart { bounds, .. } => bounds(system, order),
@@ -239,7 +239,7 @@ impl Analysis {
         self,
         system: &System,
         order: PriorityOrder,
-    ) -> Option<(Finding, Bounds)> {
+    ) -> Option<(Finding, ResponseBounds)> {
         match self {
             Analysis::Finding(_) | Analysis::Apart { .. } => None,
             Analysis::Together(both) | Analysis::OrSooner { both, .. } => Some(both(system, order)),

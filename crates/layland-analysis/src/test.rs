@@ -110,7 +110,7 @@ pub struct SchedulabilityTest {
 }
 
 /// Response bounds, for each task that has one.
-pub(crate) type Bounds = TaskMap<Option<ResponseBound>>;
+pub(crate) type ResponseBounds = TaskMap<Option<ResponseBound>>;
 
 /// A test's decision about a system that keeps its assumptions.
 #[derive(Clone, Copy)]
@@ -123,7 +123,7 @@ pub(crate) struct Decide {
 #[derive(Clone, Copy)]
 enum How {
     Alone(fn(&System) -> Finding),
-    WithBounds(fn(&System) -> (Finding, Bounds)),
+    WithBounds(fn(&System) -> (Finding, ResponseBounds)),
     Ordered(&'static OrderedTest, PriorityOrder),
 }
 
@@ -135,7 +135,7 @@ impl Decide {
 
     /// Decides by a function that returns the finding and, from the same search, the bounds of the
     /// [`ResponseTest`] with the same name and assumptions.
-    pub(crate) const fn with_bounds(both: fn(&System) -> (Finding, Bounds)) -> Decide {
+    pub(crate) const fn with_bounds(both: fn(&System) -> (Finding, ResponseBounds)) -> Decide {
         Decide { how: How::WithBounds(both), verdict: None }
     }
 
@@ -165,7 +165,7 @@ impl Decide {
         }
     }
 
-    fn finding_and_bounds(self, system: &System) -> Option<(Finding, Bounds)> {
+    fn finding_and_bounds(self, system: &System) -> Option<(Finding, ResponseBounds)> {
         match self.how {
             How::Alone(_) => None,
             How::WithBounds(both) => Some(both(system)),
@@ -307,15 +307,15 @@ pub struct ResponseTest {
     pub(crate) bound: Respond,
     /// Returns the response times that are reached where ties go by rank. Present only if the order
     /// of ties matters; then `bound` covers every order.
-    pub(crate) by_rank: Option<fn(&System) -> Bounds>,
+    pub(crate) by_rank: Option<fn(&System) -> ResponseBounds>,
 }
 
 /// The way to response bounds.
 #[derive(Clone, Copy)]
 pub(crate) enum Respond {
-    Alone(fn(&System) -> Bounds),
+    Alone(fn(&System) -> ResponseBounds),
     /// The bounds come with the finding of the schedulability test.
-    WithFinding(fn(&System) -> (Finding, Bounds)),
+    WithFinding(fn(&System) -> (Finding, ResponseBounds)),
     Ordered(&'static OrderedTest, PriorityOrder),
 }
 
@@ -384,7 +384,7 @@ pub(crate) struct BoundedTest {
     pub(crate) citations: &'static [&'static Citation],
     pub(crate) certify: Certify,
     /// Finds the answer and the bounds by one search.
-    pub(crate) both: fn(&System) -> (Finding, Bounds),
+    pub(crate) both: fn(&System) -> (Finding, ResponseBounds),
 }
 
 impl BoundedTest {

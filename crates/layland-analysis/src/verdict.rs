@@ -68,7 +68,7 @@ impl Verdict {
     }
 
     /// Combines the verdicts of two parts into the verdict on the whole.
-    pub(crate) fn both(self, other: Verdict) -> Verdict {
+    pub fn both(self, other: Verdict) -> Verdict {
         match (self, other) {
             (Verdict::No, _) | (_, Verdict::No) => Verdict::No,
             (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
@@ -325,9 +325,10 @@ impl Reason {
                         format!("{} is split: {}", name(&task), parts.join(", "))
                     })
                     .collect();
-                match each.is_empty() {
-                    true => "every task fits on a CPU, and none is split".to_owned(),
-                    false => each.join("; "),
+                if each.is_empty() {
+                    "every task fits on a CPU, and none is split".to_owned()
+                } else {
+                    each.join("; ")
                 }
             }
             Reason::NotPartitioned(why) => why.clone(),

@@ -89,8 +89,7 @@ fn divisions_find_what_the_data_does() {
         });
         let mut system = System::new(4, tasks.collect());
         let ids: Vec<TaskId> = system.tasks.ids().collect();
-        let (name, communication) = ("c".to_owned(), Communication::Let);
-        system.chains.push(Chain { name, tasks: ids.into(), communication });
+        system.chains.push(Chain::new("c", ids, Communication::Let));
         assert_eq!(system.validate(), []);
         let chain = &system.chains[0];
         let found = let_exact(&system, chain).unwrap();
@@ -108,8 +107,7 @@ fn divisions_find_what_the_data_does() {
 fn assumptions_are_asked_for() {
     let task = |name: &str| Task::implicit(name, Service::from_ms(1), Duration::from_ms(10));
     let mut system = System::new(1, vec![task("a"), task("b")]);
-    let tasks: Box<[TaskId]> = [0, 1].map(TaskId).into();
-    let chain = Chain { name: "c".to_owned(), tasks, communication: Communication::Let };
+    let chain = Chain::new("c", [0, 1].map(TaskId), Communication::Let);
     let second = TaskId(1);
     let max = Duration::from_ms(1);
     system.tasks[second].behaviour = Behaviour::Sporadic(Separation::Uniform { max });

@@ -1,13 +1,16 @@
 //! Exit codes.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Done; every requested verdict is yes.
     Yes,
-    /// Done; a verdict is no: a deadline was missed, or a policy rejected the set.
+    /// Done; a verdict is no: a deadline was missed, a chain exceeded a constraint, or a policy
+    /// rejected the set.
     No,
     /// Wrong usage.
     Usage,
@@ -78,12 +81,28 @@ impl Exit {
     }
 }
 
+/// The result of a command.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "exit")]
+struct ExitDocument {
+    /// The exit code.
+    code: u8,
+    /// Its name.
+    name: &'static str,
+}
+
+impl JsonSchema for Exit {
+    fn schema_name() -> Cow<'static, str> {
+        ExitDocument::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        ExitDocument::json_schema(generator)
+    }
+}
+
 impl Serialize for Exit {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut exit = serializer.serialize_struct("Exit", 2)?;
-        exit.serialize_field("code", &self.code())?;
-        exit.serialize_field("name", self.name())?;
-        exit.end()
+        ExitDocument { code: self.code(), name: self.name() }.serialize(serializer)
     }
 }

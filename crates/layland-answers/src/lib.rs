@@ -22,19 +22,61 @@
 //! # Ok::<(), layland_answers::Unanswered>(())
 //! ```
 //!
+//! A simulation is asked for in the same way. A front end that shows progress, or that can be interrupted, supplies a
+//! [`Watch`](simulate::Watch).
+//!
+//! ```
+//! use layland_answers::simulate::Watch;
+//! use layland_answers::{Set, SimulateQuestion};
+//! use layland_model::{Duration, Service, System, Task};
+//! use layland_policy::Registry;
+//!
+//! let task = |name, wcet, period| {
+//!     Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
+//! };
+//! let set = Set::in_memory("mine", System::new(1, vec![task("a", 3, 5), task("b", 3, 6)]));
+//! let policies = ["p-edf", "g-edf"].map(str::to_owned).to_vec();
+//! let mut question = SimulateQuestion::about(policies);
+//! question.limits = vec!["a:misses>0".parse().expect("it is a limit")];
+//! let answer = question.ask(&Registry::standard(), set, &Watch::default())?;
+//!
+//! // The first policy refuses the set, and under the second `a` misses a deadline.
+//! assert!(answer.policies[0].result.is_err());
+//! let ran = answer.policies[1].result.as_ref().expect("global policies take every set");
+//! assert!(ran.summary.total.missed > 0 && ran.first_miss.is_some());
+//! assert_eq!(answer.exit.name(), "no");
+//! # Ok::<(), layland_answers::Unanswered>(())
+//! ```
+//!
 //! | question | answer |
 //! |---|---|
 //! | [`CheckQuestion`]: can it be guaranteed? | [`Checked`], with its [`Document`](check::Document) and its certificate |
+//! | [`SimulateQuestion`]: what will happen? | [`Simulated`], with its [`Document`](simulate::Document); it records again what charts and files show |
+//! | [`Limit`]: is a figure of a run within its limit? | [`Held`](limits::Held) |
+//! | [`Structure::of`]: what does a policy make of the set before the start? | [`Structure`], which draws itself |
+//! | [`Policies::of`], [`convert`]: which policies are there; what is the set in another format? | documents |
 
 pub mod check;
+mod convert;
 mod doubts;
 mod exit;
+pub mod limits;
 mod names;
+mod policies;
+pub mod schema;
 mod set;
+pub mod simulate;
+mod structure;
 mod unanswered;
+pub mod values;
 
 pub use check::{CheckQuestion, Checked};
+pub use convert::convert;
 pub use exit::Exit;
+pub use limits::Limit;
 pub use names::{canonical_policy, distinct_policies, unknown_policy};
+pub use policies::Policies;
 pub use set::{CPUS_NOT_GIVEN, EMPTY, Set, assumed};
+pub use simulate::{SimulateQuestion, Simulated, usual_end};
+pub use structure::Structure;
 pub use unanswered::Unanswered;

@@ -28,6 +28,11 @@ impl Unanswered {
         Unanswered { exit: Exit::BadInput, ..Unanswered::usage(message) }
     }
 
+    /// A policy refuses the task set.
+    pub fn no(message: impl Into<String>) -> Unanswered {
+        Unanswered { exit: Exit::No, ..Unanswered::usage(message) }
+    }
+
     /// Adds advice.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Unanswered {

@@ -22,7 +22,7 @@ pub(super) enum Reach {
 
 /// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
-enum Edge {
+enum AffinityEdge {
     Ready(usize),
     Done(usize),
     Start(usize, CpuId),
@@ -47,7 +47,7 @@ impl Masks {
 }
 
 /// The state between two instants. It also works for a trace with several jobs on one CPU.
-struct State {
+struct AffinityState {
     mask_of: TaskMap<usize>,
     is_ready: Vec<bool>,
     /// The number of CPUs that each job holds.
@@ -59,34 +59,34 @@ struct State {
     online: CpuSet,
 }
 
-impl State {
-    fn apply(&mut self, edge: Edge, keys: &[Key]) {
+impl AffinityState {
+    fn apply(&mut self, edge: AffinityEdge, keys: &[Key]) {
         match edge {
-            Edge::Ready(job) => {
+            AffinityEdge::Ready(job) => {
                 self.is_ready[job] = true;
                 self.place(keys[job]);
             }
-            Edge::Done(job) => {
+            AffinityEdge::Done(job) => {
                 self.is_ready[job] = false;
                 self.place(keys[job]);
             }
-            Edge::Start(job, cpu) => {
+            AffinityEdge::Start(job, cpu) => {
                 self.held[job] += 1;
                 self.on[cpu].insert(keys[job]);
                 self.place(keys[job]);
             }
-            Edge::Stop(job, cpu) => {
+            AffinityEdge::Stop(job, cpu) => {
                 self.held[job] -= 1;
                 self.on[cpu].remove(&keys[job]);
                 self.place(keys[job]);
             }
-            Edge::Online(cpu) => {
+            AffinityEdge::Online(cpu) => {
                 self.online.insert(cpu);
             }
-            Edge::Offline(cpu) => {
+            AffinityEdge::Offline(cpu) => {
                 self.online.remove(cpu);
             }
-            Edge::Mask(task, mask) => {
+            AffinityEdge::Mask(task, mask) => {
                 let old = std::mem::replace(&mut self.mask_of[task], mask);
                 let moved: Vec<Key> =
                     self.waiting[old].iter().copied().filter(|key| key.task == task).collect();
@@ -155,37 +155,44 @@ impl Checker<'_> {
     pub(super) fn check_affinities(&mut self, order: &JobOrder, reach: Reach) {
         let cpu_count = self.system.platform.cpu_count();
         let mut masks = Masks::default();
-        let mut edges: Vec<(Time, Edge)> = Vec::new();
+        let mut edges: Vec<(Time, AffinityEdge)> = Vec::new();
         let mask_of = self.masks_over_time(&mut masks, &mut edges);
         for (index, record) in self.trace.jobs.iter().enumerate() {
             let end = record.end.map_or(self.trace.over, |(at, _)| at);
             let (from, _) = self.ready[index];
             if record.job.id.task.index() < self.system.tasks.len() {
                 for (from, to) in self.ready_within(index, from, end) {
-                    edges.push((from, Edge::Ready(index)));
-                    edges.push((to, Edge::Done(index)));
+                    edges.push((from, AffinityEdge::Ready(index)));
+                    edges.push((to, AffinityEdge::Done(index)));
                 }
             }
         }
         for segment in &self.sound {
             if self.trace.jobs[segment.job].job.id.task.index() < self.system.tasks.len() {
-                edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
-                edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
+                edges.push((segment.start, AffinityEdge::Start(segment.job, segment.cpu)));
+                edges.push((segment.end, AffinityEdge::Stop(segment.job, segment.cpu)));
             }
         }
         for (cpu, switches) in self.switches.iter() {
             edges.extend(switches.iter().enumerate().map(|(index, &at)| {
-                (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
+                (
+                    at,
+                    if index.is_multiple_of(2) {
+                        AffinityEdge::Offline(cpu)
+                    } else {
+                        AffinityEdge::Online(cpu)
+                    },
+                )
             }));
         }
         // A stable sort. All edges of one instant are applied before the state is examined.
-        edges.sort_by_key(|&(at, edge)| (at, !matches!(edge, Edge::Stop(..))));
+        edges.sort_by_key(|&(at, edge)| (at, !matches!(edge, AffinityEdge::Stop(..))));
         let is_known =
             matches!(order, JobOrder::Deadline | JobOrder::Fixed(_) | JobOrder::Levels { .. });
         let in_any = matches!(order, JobOrder::Levels { in_level: InLevel::Any, .. });
         assert!(is_known, "no rule with affinities counts laxity, or who runs");
         let keys = self.keys(order);
-        let mut state = State {
+        let mut state = AffinityState {
             mask_of,
             is_ready: vec![false; self.trace.jobs.len()],
             held: vec![0; self.trace.jobs.len()],
@@ -224,7 +231,7 @@ impl Checker<'_> {
 
     fn kept_waiting(
         &self,
-        state: &State,
+        state: &AffinityState,
         waiting: usize,
         path: &[CpuId],
         (at, until): (Time, Time),
@@ -248,7 +255,11 @@ impl Checker<'_> {
 
     /// Returns the initial mask of each task, and adds an edge for each instant at which a mask
     /// changes.
-    fn masks_over_time(&self, masks: &mut Masks, edges: &mut Vec<(Time, Edge)>) -> TaskMap<usize> {
+    fn masks_over_time(
+        &self,
+        masks: &mut Masks,
+        edges: &mut Vec<(Time, AffinityEdge)>,
+    ) -> TaskMap<usize> {
         let system = self.system;
         let mut clusters = system.platform.clusters.clone();
         let mut own: TaskMap<(Option<CpuSet>, usize)> =
@@ -287,7 +298,7 @@ impl Checker<'_> {
             for (task, allowed) in own.iter() {
                 let mask = masks.index(mask(allowed, &clusters));
                 if std::mem::replace(&mut current[task], mask) != mask {
-                    edges.push((request.at, Edge::Mask(task, mask)));
+                    edges.push((request.at, AffinityEdge::Mask(task, mask)));
                 }
             }
         }

@@ -67,9 +67,10 @@ impl Checker<'_> {
             for job in 0..expected.len() {
                 if let Some((at, runs)) = differs(job).filter(|&(at, _)| Some(at) == first) {
                     let (job, at) = (self.name_at(job), Time::from_ns(at));
-                    found.push(match runs {
-                        true => Violation::NotAllotted { job, at },
-                        false => Violation::AllottedButWaits { job, at },
+                    found.push(if runs {
+                        Violation::NotAllotted { job, at }
+                    } else {
+                        Violation::AllottedButWaits { job, at }
                     });
                 }
             }

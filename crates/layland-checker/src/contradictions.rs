@@ -2,7 +2,7 @@
 //! its task (`plan.rs`).
 
 use crate::followed;
-use crate::plan::{Plan, Window, completes_all, first_after, plans};
+use crate::plan::{TaskPlan, Window, completes_all, first_after, plans};
 use crate::violation::MOST_MISSING;
 use crate::{Checker, Evidence, Origin, Violation};
 use layland_model::{
@@ -83,7 +83,7 @@ impl<'t> Checker<'t> {
     /// Checks item 8 for the jobs of one task; `own` has their indices.
     fn hold_jobs(
         &mut self,
-        plan: &mut Plan<'_>,
+        plan: &mut TaskPlan<'_>,
         (own, by_id): (&[usize], &[usize]),
         (rule, evidence): (&ScheduleRule, &Evidence<'_>),
         corrected: &mut Cow<'t, Trace>,
@@ -165,7 +165,7 @@ impl<'t> Checker<'t> {
     /// is the job that it would wait for.
     fn hold_how(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &TaskPlan<'_>,
         record: &JobRecord,
         pending: Option<&JobRecord>,
         (rule, evidence): (&ScheduleRule, &Evidence<'_>),
@@ -215,7 +215,7 @@ impl<'t> Checker<'t> {
 
     /// Returns true if the job of a task may be the endless job of a thread, which no engine
     /// aborts.
-    fn is_endless(&self, plan: &Plan<'_>, rule: &ScheduleRule) -> bool {
+    fn is_endless(&self, plan: &TaskPlan<'_>, rule: &ScheduleRule) -> bool {
         matches!(plan.task.behaviour, Behaviour::Hog) && !completes_all(rule)
     }
 
@@ -223,7 +223,7 @@ impl<'t> Checker<'t> {
     /// possible.
     fn held_release(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &TaskPlan<'_>,
         index: usize,
         arrival: Time,
         evidence: &Evidence<'_>,
@@ -259,7 +259,7 @@ impl<'t> Checker<'t> {
     fn hold_end(
         &mut self,
         id: TaskId,
-        plan: &mut Plan<'_>,
+        plan: &mut TaskPlan<'_>,
         own: &[usize],
         evidence: &Evidence<'_>,
         corrected: &mut Cow<'t, Trace>,
@@ -329,7 +329,7 @@ impl<'t> Checker<'t> {
     fn hold_begin(
         &mut self,
         id: TaskId,
-        plan: &Plan<'_>,
+        plan: &TaskPlan<'_>,
         own: &[usize],
         begins: Time,
         evidence: &Evidence<'_>,

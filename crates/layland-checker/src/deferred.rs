@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
-enum Edge {
+enum DeferredEdge {
     Stop(usize, CpuId),
     Ready(usize),
     Done(usize),
@@ -72,7 +72,7 @@ impl Checker<'_> {
         }
     }
 
-    fn edges_in(&self, group: &Group) -> Vec<(Time, Edge)> {
+    fn edges_in(&self, group: &Group) -> Vec<(Time, DeferredEdge)> {
         let mut is_in: TaskMap<bool> = TaskMap::filled(false, self.system.tasks.len());
         for &task in &group.tasks {
             is_in.get_mut(task).into_iter().for_each(|is_in| *is_in = true);
@@ -84,25 +84,27 @@ impl Checker<'_> {
             let end = record.end.map_or(self.trace.over, |(at, _)| at);
             let (from, _) = self.ready[index];
             for (from, to) in self.ready_within(index, from, end) {
-                edges.extend([(from, Edge::Ready(index)), (to, Edge::Done(index))]);
+                edges.extend([(from, DeferredEdge::Ready(index)), (to, DeferredEdge::Done(index))]);
             }
         }
         for segment in self.sound.iter().filter(|segment| is_of_group(segment.job)) {
-            edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
-            edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
+            edges.push((segment.end, DeferredEdge::Stop(segment.job, segment.cpu)));
+            edges.push((segment.start, DeferredEdge::Start(segment.job, segment.cpu)));
         }
         let marks = self.cpu_marks().filter(|(_, cpu, _)| group.cpus.contains(*cpu));
         edges.extend(
-            marks.filter(|(.., online)| !online).map(|(at, cpu, _)| (at, Edge::Offline(cpu))),
+            marks
+                .filter(|(.., online)| !online)
+                .map(|(at, cpu, _)| (at, DeferredEdge::Offline(cpu))),
         );
         // A job that stops and starts at one instant changes its CPU. Jobs stop before the state is
         // examined.
-        let rank = |edge: &Edge| match edge {
-            Edge::Offline(_) => 0,
-            Edge::Done(_) => 1,
-            Edge::Stop(..) => 2,
-            Edge::Ready(_) => 3,
-            Edge::Start(..) => 4,
+        let rank = |edge: &DeferredEdge| match edge {
+            DeferredEdge::Offline(_) => 0,
+            DeferredEdge::Done(_) => 1,
+            DeferredEdge::Stop(..) => 2,
+            DeferredEdge::Ready(_) => 3,
+            DeferredEdge::Start(..) => 4,
         };
         edges.sort_by_key(|(at, edge)| (*at, rank(edge)));
         edges
@@ -110,7 +112,7 @@ impl Checker<'_> {
 
     fn sweep_regions(
         &mut self,
-        edges: &[(Time, Edge)],
+        edges: &[(Time, DeferredEdge)],
         keys: &[Key],
         ignores_ranks: bool,
         regions: &TaskMap<Preemption>,
@@ -129,23 +131,23 @@ impl Checker<'_> {
             let mut offline = BTreeSet::new();
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
                 match edge {
-                    Edge::Offline(cpu) => {
+                    DeferredEdge::Offline(cpu) => {
                         offline.insert(cpu);
                     }
-                    Edge::Ready(job) => {
+                    DeferredEdge::Ready(job) => {
                         state.ready.insert(job);
                         state.wait(keys[job], now);
                     }
-                    Edge::Done(job) => {
+                    DeferredEdge::Done(job) => {
                         state.ready.remove(&job);
                         state.waiting.remove(&keys[job]);
                     }
-                    Edge::Start(job, cpu) => {
+                    DeferredEdge::Start(job, cpu) => {
                         let runs = Runs { cpu, started: now, behind: None, is_reported: false };
                         state.running.insert(job, runs);
                         state.waiting.remove(&keys[job]);
                     }
-                    Edge::Stop(job, cpu) => {
+                    DeferredEdge::Stop(job, cpu) => {
                         let stopped = state.running.remove(&job);
                         if !state.ready.contains(&job) {
                             continue;
@@ -193,9 +195,8 @@ impl Checker<'_> {
         let first = state.waiting.first().copied();
         let Sweep { running, executed, waiting, waits_since, .. } = state;
         for (&job, runs) in running.iter_mut() {
-            let comes_before = |waits: &Key| match ignores_ranks {
-                true => waits.first < keys[job].first,
-                false => *waits < keys[job],
+            let comes_before = |waits: &Key| {
+                if ignores_ranks { waits.first < keys[job].first } else { *waits < keys[job] }
             };
             let Some(waits) = first.filter(comes_before) else {
                 runs.behind = None;

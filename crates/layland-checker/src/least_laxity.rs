@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
-enum Edge {
+enum LaxityEdge {
     Ready(usize),
     Done(usize),
     /// The job arrives, ready or not, or it comes and ends at this instant.
@@ -35,7 +35,7 @@ enum Edge {
 
 /// The position of a job at an evaluation: smaller comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct LaxityPosition {
     laxity: Duration,
     /// The deadline under MLLF, 0 under LLF.
     deadline: Time,
@@ -54,8 +54,8 @@ struct Sweep {
     running: BTreeMap<usize, CpuId>,
     online: CpuSet,
     /// The jobs that came first at the last evaluation, and the jobs behind them.
-    first: Vec<Place>,
-    rest: Vec<Place>,
+    first: Vec<LaxityPosition>,
+    rest: Vec<LaxityPosition>,
 }
 
 impl Checker<'_> {
@@ -85,7 +85,7 @@ impl Checker<'_> {
         })
     }
 
-    fn edges_of(&self, group: &Group) -> Vec<(Time, Edge)> {
+    fn edges_of(&self, group: &Group) -> Vec<(Time, LaxityEdge)> {
         let mut is_in: TaskMap<bool> = TaskMap::filled(false, self.system.tasks.len());
         for &task in &group.tasks {
             is_in.get_mut(task).into_iter().for_each(|is_in| *is_in = true);
@@ -103,27 +103,27 @@ impl Checker<'_> {
                 // The policy is not notified of a job that is skipped.
                 continue;
             }
-            edges.push((record.job.release, Edge::Passes));
+            edges.push((record.job.release, LaxityEdge::Passes));
             if from < end {
-                edges.extend([(from, Edge::Ready(index)), (end, Edge::Done(index))]);
+                edges.extend([(from, LaxityEdge::Ready(index)), (end, LaxityEdge::Done(index))]);
             } else if from == end {
-                edges.extend([(end, Edge::Passes), (end, Edge::Passes)]);
+                edges.extend([(end, LaxityEdge::Passes), (end, LaxityEdge::Passes)]);
             }
         }
         for segment in self.sound.iter().filter(|segment| is_of_group(segment.job)) {
-            edges.push((segment.end, Edge::Stop(segment.job)));
-            edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
+            edges.push((segment.end, LaxityEdge::Stop(segment.job)));
+            edges.push((segment.start, LaxityEdge::Start(segment.job, segment.cpu)));
         }
         let marks = self.cpu_marks().filter(|(_, cpu, _)| group.cpus.contains(*cpu));
         edges.extend(marks.map(|(at, cpu, online)| {
-            (at, if online { Edge::Online(cpu) } else { Edge::Offline(cpu) })
+            (at, if online { LaxityEdge::Online(cpu) } else { LaxityEdge::Offline(cpu) })
         }));
         // A job that stops and starts at one instant has changed its CPU.
-        edges.sort_by_key(|&(at, edge)| (at, matches!(edge, Edge::Start(..))));
+        edges.sort_by_key(|&(at, edge)| (at, matches!(edge, LaxityEdge::Start(..))));
         edges
     }
 
-    fn sweep_looks(&mut self, group: &Group, edges: &[(Time, Edge)], rule: LaxityRule) {
+    fn sweep_looks(&mut self, group: &Group, edges: &[(Time, LaxityEdge)], rule: LaxityRule) {
         let cpu_count = self.system.platform.cpu_count();
         let mut state = Sweep {
             ready: BTreeSet::new(),
@@ -150,22 +150,25 @@ impl Checker<'_> {
             let mut looks = now == next_look;
             let mut gone = CpuSet::new();
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
-                looks |= !matches!(edge, Edge::Start(..) | Edge::Stop(_));
+                looks |= !matches!(edge, LaxityEdge::Start(..) | LaxityEdge::Stop(_));
                 things += i32::from(match edge {
-                    Edge::Start(..) | Edge::Stop(_) => false,
+                    LaxityEdge::Start(..) | LaxityEdge::Stop(_) => false,
                     // The policy may be notified of the end of a job before the next job of its
                     // task is ready.
-                    Edge::Ready(job) => self.trace.jobs[job].job.release < now,
-                    Edge::Done(_) | Edge::Passes | Edge::Online(_) | Edge::Offline(_) => true,
+                    LaxityEdge::Ready(job) => self.trace.jobs[job].job.release < now,
+                    LaxityEdge::Done(_)
+                    | LaxityEdge::Passes
+                    | LaxityEdge::Online(_)
+                    | LaxityEdge::Offline(_) => true,
                 });
-                if let Edge::Offline(cpu) = edge {
+                if let LaxityEdge::Offline(cpu) = edge {
                     gone.insert(cpu);
                 }
                 state.apply(edge);
             }
             ran.retain(|_, cpu| !gone.contains(*cpu));
             if looks {
-                let mut places: Vec<Place> = state
+                let mut places: Vec<LaxityPosition> = state
                     .ready
                     .iter()
                     .map(|&job| self.place(job, now, &state, &ran, rule))
@@ -177,12 +180,14 @@ impl Checker<'_> {
             }
             let has_running_first = matches!(rule, LaxityRule::Quantum { running_first: true, .. });
             let began = |job: &usize| !ran.contains_key(job);
-            let by_chance = |place: &Place| things > 1 && has_running_first && began(&place.job);
+            let by_chance =
+                |place: &LaxityPosition| things > 1 && has_running_first && began(&place.job);
             self.compare(now, &state, by_chance);
             // Accept the current state, so that one error is not reported again before the next
             // evaluation.
-            let is_running = |place: &Place| state.running.contains_key(&place.job);
-            let all: Vec<Place> = state.first.drain(..).chain(state.rest.drain(..)).collect();
+            let is_running = |place: &LaxityPosition| state.running.contains_key(&place.job);
+            let all: Vec<LaxityPosition> =
+                state.first.drain(..).chain(state.rest.drain(..)).collect();
             (state.first, state.rest) = all.into_iter().partition(is_running);
         }
     }
@@ -194,7 +199,7 @@ impl Checker<'_> {
         state: &Sweep,
         ran: &BTreeMap<usize, CpuId>,
         rule: LaxityRule,
-    ) -> Place {
+    ) -> LaxityPosition {
         let record = &self.trace.jobs[job].job;
         let parameters = self.system.tasks.get(record.id.task);
         let wcet = parameters.map_or(Duration::ZERO, |task| task.own_wcet().at_unit_speed());
@@ -208,7 +213,7 @@ impl Checker<'_> {
         };
         let rank = parameters.map_or(i64::MAX, |task| task.rank);
         let laxity = (record.deadline - now) - left;
-        Place { laxity, deadline, waits, rank, task: record.id.task, job }
+        LaxityPosition { laxity, deadline, waits, rank, task: record.id.task, job }
     }
 
     /// Returns the time of the next evaluation, if nothing happens before.
@@ -231,7 +236,7 @@ impl Checker<'_> {
     }
 
     /// Reports a job that waits but should run, while a job runs that should wait.
-    fn compare(&mut self, now: Time, state: &Sweep, by_chance: impl Fn(&Place) -> bool) {
+    fn compare(&mut self, now: Time, state: &Sweep, by_chance: impl Fn(&LaxityPosition) -> bool) {
         let waiting = state.first.iter().find(|place| !state.running.contains_key(&place.job));
         let running = state.rest.iter().rev().find(|place| state.running.contains_key(&place.job));
         if let (Some(waiting), Some(running)) = (waiting, running)
@@ -249,26 +254,26 @@ impl Checker<'_> {
 }
 
 impl Sweep {
-    fn apply(&mut self, edge: Edge) {
+    fn apply(&mut self, edge: LaxityEdge) {
         match edge {
-            Edge::Ready(job) => {
+            LaxityEdge::Ready(job) => {
                 self.ready.insert(job);
             }
-            Edge::Done(job) => {
+            LaxityEdge::Done(job) => {
                 self.ready.remove(&job);
                 self.executed.remove(&job);
             }
-            Edge::Passes => {}
-            Edge::Start(job, cpu) => {
+            LaxityEdge::Passes => {}
+            LaxityEdge::Start(job, cpu) => {
                 self.running.insert(job, cpu);
             }
-            Edge::Stop(job) => {
+            LaxityEdge::Stop(job) => {
                 self.running.remove(&job);
             }
-            Edge::Online(cpu) => {
+            LaxityEdge::Online(cpu) => {
                 self.online.insert(cpu);
             }
-            Edge::Offline(cpu) => {
+            LaxityEdge::Offline(cpu) => {
                 self.online.remove(cpu);
             }
         }

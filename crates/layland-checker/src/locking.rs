@@ -39,10 +39,10 @@ struct Live {
 
 /// Smaller comes first: boosted jobs, then a number, then the index of a mark or whether it holds
 /// nothing, then the place.
-type Key = (bool, i64, usize, i64);
+type LockingKey = (bool, i64, usize, i64);
 
 /// The facts that are known before the start.
-struct Shared<'a> {
+struct LockingFacts<'a> {
     protocol: Protocol,
     by_deadline: bool,
     cpu: Vec<Option<CpuId>>,
@@ -55,8 +55,8 @@ struct Shared<'a> {
     system: &'a System,
 }
 
-impl<'a> Shared<'a> {
-    fn new(rule: &Locking, system: &'a System) -> Shared<'a> {
+impl<'a> LockingFacts<'a> {
+    fn new(rule: &Locking, system: &'a System) -> LockingFacts<'a> {
         let mut cpu = vec![None; system.tasks.len()];
         for group in &rule.groups {
             for task in &group.tasks {
@@ -109,7 +109,7 @@ impl<'a> Shared<'a> {
             | JobOrder::TopFirst { .. } => None,
         };
         let protocol = rule.protocol;
-        Shared { protocol, by_deadline, cpu, place, levels, users, ceiling, system }
+        LockingFacts { protocol, by_deadline, cpu, place, levels, users, ceiling, system }
     }
 
     fn home(&self, resource: ResourceId) -> Option<CpuId> {
@@ -175,7 +175,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    fn key(&self, live: &Live, all: &[Live]) -> Key {
+    fn key(&self, live: &Live, all: &[Live]) -> LockingKey {
         let own = self.own_key(live);
         let inherits = matches!(self.protocol, Protocol::Inheritance | Protocol::Ceiling);
         if !inherits || live.held.is_empty() {
@@ -212,7 +212,7 @@ impl<'a> Shared<'a> {
         least
     }
 
-    fn own_key(&self, live: &Live) -> Key {
+    fn own_key(&self, live: &Live) -> LockingKey {
         let place = self.place[live.task.index()];
         let held = live.held.iter().copied().find(|held| self.is_global(held.0));
         let asked = live.asked.filter(|asked| self.is_global(asked.0));
@@ -304,7 +304,7 @@ impl Checker<'_> {
         if !self.knows_all() {
             return;
         }
-        let shared = Shared::new(rule, system);
+        let shared = LockingFacts::new(rule, system);
         let segments = std::mem::take(&mut self.sound);
         for segment in &segments {
             let task = self.trace.jobs[segment.job].job.id.task;

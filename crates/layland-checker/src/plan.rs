@@ -43,7 +43,7 @@ impl Window {
 }
 
 /// The prescriptions of the set for the jobs of one task.
-pub(crate) struct Plan<'a> {
+pub(crate) struct TaskPlan<'a> {
     pub(crate) task: &'a Task,
     /// The relative deadlines and periods that are right at some time, beginning with the task's
     /// own, and the time of the first request for others.
@@ -66,15 +66,15 @@ pub(crate) struct Plan<'a> {
     recent: VecDeque<(u64, Time)>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> TaskPlan<'a> {
     fn of(
         id: TaskId,
         task: &'a Task,
         (trace, system): (&Trace, &System),
         rule: &ScheduleRule,
         evidence: &Evidence<'_>,
-    ) -> Plan<'a> {
-        let mut plan = Plan {
+    ) -> TaskPlan<'a> {
+        let mut plan = TaskPlan {
             task,
             deadlines: vec![task.deadline],
             periods: vec![task.period],
@@ -266,9 +266,9 @@ pub(crate) fn plans<'a>(
     system: &'a System,
     rule: &ScheduleRule,
     evidence: &Evidence<'_>,
-) -> Vec<Plan<'a>> {
-    let mut plans: Vec<Plan> = (system.tasks.iter())
-        .map(|(id, task)| Plan::of(id, task, (trace, system), rule, evidence))
+) -> Vec<TaskPlan<'a>> {
+    let mut plans: Vec<TaskPlan> = (system.tasks.iter())
+        .map(|(id, task)| TaskPlan::of(id, task, (trace, system), rule, evidence))
         .collect();
     let phase = match evidence.origin {
         Origin::Known { .. } => Some(Duration::ZERO),
@@ -328,7 +328,7 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
 }
 
 /// Returns the first job with a fixed arrival that is at or after this time of the set's clock.
-pub(crate) fn first_after(plan: &Plan<'_>, begins: Time) -> Option<u64> {
+pub(crate) fn first_after(plan: &TaskPlan<'_>, begins: Time) -> Option<u64> {
     let since = (begins - (Time::ZERO + plan.task.offset)).ns().max(0);
     match &plan.task.behaviour {
         Behaviour::Periodic | Behaviour::Yield => {

@@ -19,7 +19,7 @@ mod server;
 pub use self::report::{Account, Breach, Instead, Judgement, Kept, ServerEvent};
 pub use self::server::Reserved;
 
-use self::server::{Between, Period, Server};
+use self::server::{Between, Period, ThreadServer};
 use layland_model::{CpuId, CpuSet, Duration, TaskId, TaskMap, Time};
 use layland_trace::{Foreign, Lost, ThreadEvent, ThreadEventKind};
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ struct Follower<'a> {
     task: TaskId,
     client: &'a Client,
     latency: Duration,
-    server: Server,
+    server: ThreadServer,
     doing: Doing,
     since: Time,
     /// The period that is watched, and the execution of the thread in it.
@@ -168,7 +168,7 @@ impl<'a> Follower<'a> {
             task,
             client,
             latency: recorded.latency,
-            server: Server::new(client.reserved, at),
+            server: ThreadServer::new(client.reserved, at),
             doing: Doing::Sleeps,
             since: at,
             period: None,

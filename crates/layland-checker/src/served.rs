@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
-enum Edge {
+enum ServedEdge {
     Done(usize),
     Ready(usize),
     /// The job comes and completes at this instant, because it has no demand.
@@ -121,12 +121,12 @@ impl Checker<'_> {
                 group_of_task.get_mut(task).into_iter().for_each(|of| *of = Some(index));
             }
         }
-        let mut edges: Vec<Vec<(Time, Edge)>> = vec![Vec::new(); groups.len()];
+        let mut edges: Vec<Vec<(Time, ServedEdge)>> = vec![Vec::new(); groups.len()];
         for segment in &self.sound {
             let task = self.trace.jobs[segment.job].job.id.task;
             let Some(&Some(group)) = group_of_task.get(task) else { continue };
-            edges[group].push((segment.start, Edge::Start(segment.job)));
-            edges[group].push((segment.end, Edge::Stop(segment.job)));
+            edges[group].push((segment.start, ServedEdge::Start(segment.job)));
+            edges[group].push((segment.end, ServedEdge::Stop(segment.job)));
         }
         self.check_served(groups);
         if !is_told {
@@ -137,10 +137,10 @@ impl Checker<'_> {
             let end = record.end.map_or(self.trace.over, |(at, _)| at);
             let (from, _) = self.ready[index];
             if from < end {
-                edges[group].push((from, Edge::Ready(index)));
-                edges[group].push((end, Edge::Done(index)));
+                edges[group].push((from, ServedEdge::Ready(index)));
+                edges[group].push((end, ServedEdge::Done(index)));
             } else if from == end && record.completion().is_some() {
-                edges[group].push((end, Edge::Passed(index)));
+                edges[group].push((end, ServedEdge::Passed(index)));
             }
         }
         let keys = self.keys(order);
@@ -161,7 +161,7 @@ impl Checker<'_> {
     fn sweep_served(
         &mut self,
         cpu: CpuId,
-        edges: &[(Time, Edge)],
+        edges: &[(Time, ServedEdge)],
         keys: &[Key],
         mut budgets: BTreeMap<TaskId, Budget>,
     ) {
@@ -178,19 +178,19 @@ impl Checker<'_> {
             let working: Vec<TaskId> = ready.keys().map(|key| key.task).collect();
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at <= now) {
                 match edge {
-                    Edge::Done(job) => {
+                    ServedEdge::Done(job) => {
                         ready.remove(&keys[job]);
                     }
-                    Edge::Ready(job) => {
+                    ServedEdge::Ready(job) => {
                         // A job that follows another one without a gap counts as present since its
                         // arrival.
                         let arrival = self.trace.jobs[job].job.arrival.min(now);
                         let follows = working.contains(&task_of(job));
                         ready.insert(keys[job], if follows { arrival } else { now });
                     }
-                    Edge::Passed(job) => passed.push(task_of(job)),
-                    Edge::Stop(job) => running.retain(|&other| other != job),
-                    Edge::Start(job) => running.push(job),
+                    ServedEdge::Passed(job) => passed.push(task_of(job)),
+                    ServedEdge::Stop(job) => running.retain(|&other| other != job),
+                    ServedEdge::Start(job) => running.push(job),
                 }
             }
             for (&task, budget) in &mut budgets {

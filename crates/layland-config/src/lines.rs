@@ -18,10 +18,7 @@ use crate::json::{self, Json, Value};
 use crate::problem::{Problem, Problems, Span};
 use crate::read::HowMade;
 use crate::taskset::{self, quote};
-use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, Levels, OnMiss, Platform, Provenance,
-    Service, System, Task,
-};
+use layland_model::{Duration, Levels, Platform, Provenance, Service, System, Task};
 use scan::scan;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -244,50 +241,14 @@ fn is_plain(system: &System) -> bool {
         provenance: _,
         observed,
     } = system;
-    let of_task = |(at, task): (usize, &Task)| {
-        let Task {
-            name: _,
-            period: _,
-            deadline: _,
-            wcet,
-            criticality,
-            budget,
-            offset: _,
-            jitter,
-            affinity,
-            cluster,
-            rank,
-            priority,
-            behaviour,
-            execution,
-            jobs,
-            on_miss,
-            reclaim,
-            preemption,
-            steps,
-            follows,
-            let_interval,
-            cache,
-            blocking_time,
-            thread,
-        } = task;
-        wcet.len() == 1
-            && *criticality == Criticality::default()
-            && (thread.is_none()
-                && preemption.is_anywhere()
-                && steps.is_none()
-                && follows.is_empty()
-                && let_interval.is_none()
-                && cache.is_none()
-                && budget.is_none()
-                && affinity.is_none()
-                && priority.is_none()
-                && jobs.is_none())
-            && *blocking_time == Duration::ZERO
-            && (*jitter == Duration::ZERO && *cluster == 0 && *rank == at as i64 && !reclaim)
-            && *behaviour == Behaviour::Periodic
-            && *execution == ExecutionModel::Wcet
-            && *on_miss == OnMiss::Continue
+    let is_plain_task = |(at, task): (usize, &Task)| {
+        let plain = Task {
+            deadline: task.deadline,
+            offset: task.offset,
+            rank: at as i64,
+            ..Task::implicit(task.name.clone(), task.own_wcet(), task.period)
+        };
+        *task == plain
     };
     *platform == Platform::identical(platform.cpu_count())
         && observed.is_none()
@@ -295,7 +256,7 @@ fn is_plain(system: &System) -> bool {
         && resources.is_empty()
         && chains.is_empty()
         && requests.is_empty()
-        && tasks.values().enumerate().all(of_task)
+        && tasks.values().enumerate().all(is_plain_task)
 }
 
 fn plain_line(system: &System) -> String {

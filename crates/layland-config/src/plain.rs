@@ -99,26 +99,12 @@ pub(crate) fn read(
     for invalid in system.validate() {
         problems.push(Problem::invalid("layland::plain::invalid", invalid, |task, field| {
             let spans: &Vec<Span> = &fields[task.index()];
-            let place = match field {
-                Field::Period => 1,
-                Field::Deadline => spans.len() - 1,
-                Field::Wcet
-                | Field::Name
-                | Field::Criticality
-                | Field::Budget
-                | Field::Offset
-                | Field::Jitter
-                | Field::Affinity
-                | Field::Cluster
-                | Field::Behaviour
-                | Field::Execution
-                | Field::Priority
-                | Field::Preemption
-                | Field::Steps
-                | Field::Follows
-                | Field::LetInterval
-                | Field::Cache
-                | Field::Blocking => 0,
+            let place = if field == Field::Period {
+                1
+            } else if field == Field::Deadline {
+                spans.len() - 1
+            } else {
+                0
             };
             Some((spans[place].clone(), "here"))
         }));

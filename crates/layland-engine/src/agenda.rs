@@ -15,22 +15,22 @@ use layland_model::Time;
 use std::hint::select_unpredictable;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct AgendaItem {
     at: i64,
     id: u32,
 }
 
-impl Entry {
+impl AgendaItem {
     /// Returns the earlier of `self`, on this side of a pair, and the other one. If both have the
     /// same time, the item on side 0 wins, which has the smaller number.
     ///
     /// The result is unpredictable, and a mispredicted branch costs more time than this
     /// computation: hence no branch.
     #[inline(always)]
-    fn earlier(self, side: usize, other: Entry) -> Entry {
+    fn earlier(self, side: usize, other: AgendaItem) -> AgendaItem {
         // Side 1 loses ties: times are integers, so subtracting 1 turns `<` into `<=`.
         let other_wins = other.at - (side as i64) < self.at;
-        Entry {
+        AgendaItem {
             at: select_unpredictable(other_wins, other.at, self.at),
             id: select_unpredictable(other_wins, other.id, self.id),
         }
@@ -42,8 +42,8 @@ impl Entry {
 pub struct Agenda {
     /// Node 1 is the root. Node `i` is the earlier of pair `i`, which has the nodes `2i` and `2i +
     /// 1`; the pairs of the second half hold the leaves. Pair 0 is unused.
-    pairs: Vec<[Entry; 2]>,
-    first: Entry,
+    pairs: Vec<[AgendaItem; 2]>,
+    first: AgendaItem,
     /// The time of each item, if there are more than [`FEW`]; each [`BLOCK`] of them shares a leaf.
     /// Otherwise empty: each item has its own leaf.
     times: Vec<i64>,
@@ -65,7 +65,7 @@ impl Agenda {
         let of_leaf = if in_blocks { BLOCK } else { 1 };
         // At least one pair, so that there is a root.
         let width = size.div_ceil(of_leaf).next_power_of_two().max(2);
-        let never = |leaf: usize| Entry { at: i64::MAX, id: (leaf * of_leaf) as u32 };
+        let never = |leaf: usize| AgendaItem { at: i64::MAX, id: (leaf * of_leaf) as u32 };
         let mut pairs = vec![[never(0); 2]; width / 2];
         pairs.extend((0..width / 2).map(|pair| [never(2 * pair), never(2 * pair + 1)]));
         let times = vec![i64::MAX; if in_blocks { width * BLOCK } else { 0 }];
@@ -76,7 +76,7 @@ impl Agenda {
     #[inline]
     pub fn set(&mut self, id: usize, at: Time) {
         if self.times.is_empty() {
-            self.set_leaf(id, Entry { at: at.ns(), id: id as u32 });
+            self.set_leaf(id, AgendaItem { at: at.ns(), id: id as u32 });
         } else {
             self.set_in_block(id, at);
         }
@@ -90,12 +90,12 @@ impl Agenda {
         // Find the earliest time first, without a branch, and then its item.
         let earliest = times.iter().fold(i64::MAX, |first, &at| first.min(at));
         let first = times.iter().position(|&at| at == earliest).unwrap_or(0);
-        let earliest = Entry { at: earliest, id: (start + first) as u32 };
+        let earliest = AgendaItem { at: earliest, id: (start + first) as u32 };
         self.set_leaf(block, earliest);
     }
 
     #[inline(always)]
-    fn set_leaf(&mut self, leaf: usize, mut winner: Entry) {
+    fn set_leaf(&mut self, leaf: usize, mut winner: AgendaItem) {
         let pairs = self.pairs.as_mut_slice();
         let mut node = pairs.len() + leaf;
         // Replay the matches on the path from the leaf to the root.

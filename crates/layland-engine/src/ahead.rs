@@ -1,7 +1,7 @@
 //! Looking ahead: the answers of a policy to the events that are likely to come next.
 //!
 //! An engine whose CPUs can act by themselves, before their manager has woken up, gives them a
-//! [`Table`]. The table states which job takes a CPU when its current job has completed, and which
+//! [`AnswerTable`]. The table states which job takes a CPU when its current job has completed, and which
 //! CPU a task takes when it wakes up. The answers come from clones of the policy, which behave like
 //! the original by its contract. After a decision, while it has nothing else to do, the manager
 //! passes an event that has not happened to a clone and records the decision.
@@ -10,7 +10,7 @@
 //! event when the manager gets to it, and its decision then counts: log and replay know nothing of
 //! a table. Two things can make an entry wrong: something else happened in between, or the answer
 //! depends on the time, which has advanced. For the first, each entry names its assumptions, and
-//! [`Table::take_successor`] and [`Table::take_wake`] return it only if they hold. The decision
+//! [`AnswerTable::take_successor`] and [`AnswerTable::take_wake`] return it only if they hold. The decision
 //! that follows corrects all remaining errors.
 //!
 //! The table keeps only answers that concern one CPU: one `Run`, on the CPU whose job has completed
@@ -169,15 +169,15 @@ pub enum Unkept {
 
 /// The kept answers, until they are used or the policy has decided again.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct AnswerTable {
     successors: CpuMap<Option<Successor>>,
     wakes: TaskMap<Option<Wake>>,
 }
 
-impl Table {
+impl AnswerTable {
     /// Returns an empty table for this number of CPUs and tasks.
-    pub fn new(cpus: usize, tasks: usize) -> Table {
-        Table { successors: CpuMap::filled(None, cpus), wakes: TaskMap::filled(None, tasks) }
+    pub fn new(cpus: usize, tasks: usize) -> AnswerTable {
+        AnswerTable { successors: CpuMap::filled(None, cpus), wakes: TaskMap::filled(None, tasks) }
     }
 
     /// Discards every answer. An engine does this before each decision.
@@ -270,7 +270,7 @@ pub fn successor(
     let mut policy = policy.clone_policy();
     policy.on_event(at, Event::Completion { job, cpu, then });
     situation.tell_timers(&mut *policy, at);
-    let answer = Answer::of(&mut *policy, at)?;
+    let answer = CpuDecision::of(&mut *policy, at)?;
     // The CPU is idle already, so an explicit `Idle` for it does not change the answer.
     if answer.idle.is_some_and(|idle| idle != cpu) {
         return Err(Unkept::OtherCpus);
@@ -302,7 +302,7 @@ pub fn wake(
         policy.on_event(at, Event::Arrival { job: id, release, deadline });
     }
     policy.on_event(at, Event::Release { job: id, release, deadline });
-    let answer = Answer::of(&mut *policy, at)?;
+    let answer = CpuDecision::of(&mut *policy, at)?;
     if answer.idle.is_some() {
         return Err(Unkept::OtherCpus);
     }
@@ -317,16 +317,16 @@ pub fn wake(
 }
 
 /// A decision about at most one CPU.
-struct Answer {
+struct CpuDecision {
     run: Option<(CpuId, JobId, Option<Service>)>,
     idle: Option<CpuId>,
 }
 
-impl Answer {
-    fn of(policy: &mut dyn Policy, at: Time) -> Result<Answer, Unkept> {
+impl CpuDecision {
+    fn of(policy: &mut dyn Policy, at: Time) -> Result<CpuDecision, Unkept> {
         let mut actions = Vec::new();
         policy.decide(at, &mut actions);
-        let mut answer = Answer { run: None, idle: None };
+        let mut answer = CpuDecision { run: None, idle: None };
         for action in actions {
             match action {
                 Action::Run { cpu, job, budget } => {

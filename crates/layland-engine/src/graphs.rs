@@ -9,7 +9,7 @@
 //! The order of events in an instant stays as it is: a job that becomes ready by a completion is
 //! handled like an arrival at this instant, and is released with the others, by rank.
 
-use crate::instances::{Graphs, Member, Missing};
+use crate::instances::{GraphTask, Graphs, Missing};
 use crate::{Engine, Ledger, Status, jobs};
 use layland_model::TaskId;
 use layland_policy::{AfterJob, Policy, State};
@@ -142,7 +142,7 @@ fn graphs<E: Engine>(engine: &mut E) -> &Graphs {
     engine.ledger().graphs.as_deref().expect("a task follows another one")
 }
 
-fn member<E: Engine>(engine: &mut E, id: TaskId) -> &mut Member {
+fn member<E: Engine>(engine: &mut E, id: TaskId) -> &mut GraphTask {
     let graphs = engine.ledger_mut().graphs.as_deref_mut().expect("a task follows another one");
     graphs.members[id].as_deref_mut().expect("the task is in a graph")
 }

@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 /// The graphs of a system, with the state of each task.
 #[derive(Debug)]
 pub(crate) struct Graphs {
-    pub(crate) members: TaskMap<Option<Box<Member>>>,
+    pub(crate) members: TaskMap<Option<Box<GraphTask>>>,
     /// The tasks of each graph.
     pub(crate) tasks: Vec<Vec<TaskId>>,
 }
 
 /// A task of a graph.
 #[derive(Debug, Default)]
-pub(crate) struct Member {
+pub(crate) struct GraphTask {
     /// Its graph, by position in [`Graphs::tasks`].
     pub(crate) graph: usize,
     /// The number of tasks that it follows.
@@ -42,10 +42,11 @@ impl Graphs {
         if graphs.is_empty() {
             return None;
         }
-        let mut members: TaskMap<Option<Box<Member>>> = system.tasks.ids().map(|_| None).collect();
+        let mut members: TaskMap<Option<Box<GraphTask>>> =
+            system.tasks.ids().map(|_| None).collect();
         for (graph, found) in graphs.iter().enumerate() {
-            let mut own: Vec<Member> =
-                found.tasks.iter().map(|_| Member { graph, ..Member::default() }).collect();
+            let mut own: Vec<GraphTask> =
+                found.tasks.iter().map(|_| GraphTask { graph, ..GraphTask::default() }).collect();
             for &(from, to) in &found.edges {
                 own[to].follows += 1;
                 own[from].followers.push(found.tasks[to]);
@@ -58,7 +59,7 @@ impl Graphs {
         Some(Box::new(Graphs { members, tasks }))
     }
 
-    pub(crate) fn member(&self, id: TaskId) -> Option<&Member> {
+    pub(crate) fn member(&self, id: TaskId) -> Option<&GraphTask> {
         // Programs that join later follow no task.
         self.members.get(id)?.as_deref()
     }

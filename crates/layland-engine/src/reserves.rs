@@ -193,6 +193,7 @@ pub fn with_slack(system: &System, margin: &Margin) -> System {
 /// Returns an amount of work plus its margin, limited by `room`, but at least the amount itself.
 fn within(own: Service, margin: &Margin, room: Service) -> Service {
     let more = own.checked_add(margin.of(own));
+    // An amount that exceeds the room already stays, since a margin must not shorten it.
     more.map_or(room, |more| more.min(room)).max(own)
 }
 

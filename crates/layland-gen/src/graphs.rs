@@ -85,9 +85,12 @@ impl Graphs {
             let help = "a graph has 1 to 1000 nodes, the smaller number first";
             return Err(GenError::parameter("nodes", range(self.nodes), help));
         }
-        let probability = |name: &'static str, p: &Rate| match *p < Rate::ZERO || *p > Rate::ONE {
-            true => Err(GenError::parameter(name, p, "a probability is between 0 and 1")),
-            false => Ok(()),
+        let probability = |name: &'static str, p: &Rate| {
+            if *p < Rate::ZERO || *p > Rate::ONE {
+                Err(GenError::parameter(name, p, "a probability is between 0 and 1"))
+            } else {
+                Ok(())
+            }
         };
         match &self.shape {
             Shape::Gnp { edge } => probability("edge_probability", edge),

@@ -27,7 +27,7 @@ pub(crate) struct Reader<'a> {
     read: BTreeSet<String>,
 }
 
-pub(crate) struct Part<'r, 'a> {
+pub(crate) struct ParameterGroup<'r, 'a> {
     reader: &'r mut Reader<'a>,
     name: &'static str,
 }
@@ -54,8 +54,8 @@ impl<'a> Reader<'a> {
         texts.map(|text| text.parse().map_err(|_| self.invalid(name))).collect()
     }
 
-    pub(crate) fn part(&mut self, name: &'static str) -> Part<'_, 'a> {
-        Part { reader: self, name }
+    pub(crate) fn part(&mut self, name: &'static str) -> ParameterGroup<'_, 'a> {
+        ParameterGroup { reader: self, name }
     }
 
     pub(crate) fn invalid(&self, name: &str) -> GenError {
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Part<'_, '_> {
+impl ParameterGroup<'_, '_> {
     fn full(&self, name: &str) -> String {
         if name.is_empty() { self.name.to_owned() } else { format!("{}.{name}", self.name) }
     }

@@ -82,9 +82,10 @@ pub fn regions(text: &str) -> Result<Regions, String> {
 /// Parses a factor by which execution times grow: 1 to 1000.
 pub fn factor(text: &str) -> Result<Rate, String> {
     let factor = text.trim().parse::<Rate>().map_err(|error| error.to_string())?;
-    match factor < Rate::ONE || factor > Rate::whole(1000) {
-        true => Err(format!("a factor is 1 at least and 1000 at most, and not {factor}")),
-        false => Ok(factor),
+    if factor < Rate::ONE || factor > Rate::whole(1000) {
+        Err(format!("a factor is 1 at least and 1000 at most, and not {factor}"))
+    } else {
+        Ok(factor)
     }
 }
 

@@ -201,6 +201,7 @@ impl PeriodSampler {
                 if first > *last {
                     return None;
                 }
+                // Each number of granules stands for the interval up to the next number.
                 let (low, high) = (libm::log(first as f64), libm::log(*last as f64 + 1.0));
                 // Rounding errors of the logarithm and the exponential
                 // may leave the range, hence the limits below.

@@ -68,13 +68,12 @@ impl TwoBudgets {
     pub(crate) fn apply(&self, task: &mut Task, index: usize, granule: Duration) {
         let level = index % self.levels;
         let below = task.wcet[0];
-        let grown = match level == 0 && !self.lowest_grows {
-            true => below,
-            false => {
-                let granules = &self.factor * &Rate::new(below.ns(), granule.ns());
-                let ns = granules.ceil().and_then(|n| n.checked_mul(granule.ns()));
-                Service::from_ns(ns.unwrap_or(i64::MAX))
-            }
+        let grown = if level == 0 && !self.lowest_grows {
+            below
+        } else {
+            let granules = &self.factor * &Rate::new(below.ns(), granule.ns());
+            let ns = granules.ceil().and_then(|n| n.checked_mul(granule.ns()));
+            Service::from_ns(ns.unwrap_or(i64::MAX))
         };
         task.wcet = (0..self.levels).map(|l| if l < level { below } else { grown }).collect();
         task.criticality = Criticality(level as u8);

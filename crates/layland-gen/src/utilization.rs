@@ -236,7 +236,11 @@ impl Utilizations {
             },
             "convolutional" => Utilizations::Convolutional {
                 total: from.get("total")?,
-                bounds: from.list::<Bounds>("bounds")?.into_iter().map(|b| (b.0, b.1)).collect(),
+                bounds: from
+                    .list::<RateBounds>("bounds")?
+                    .into_iter()
+                    .map(|b| (b.0, b.1))
+                    .collect(),
                 resolution: from.get("resolution")?,
             },
             "independent" => Utilizations::Independent {
@@ -257,12 +261,12 @@ impl Utilizations {
 }
 
 /// The bounds as `min..max`.
-struct Bounds(Rate, Rate);
+struct RateBounds(Rate, Rate);
 
-impl FromStr for Bounds {
+impl FromStr for RateBounds {
     type Err = ();
-    fn from_str(text: &str) -> Result<Bounds, ()> {
+    fn from_str(text: &str) -> Result<RateBounds, ()> {
         let (min, max) = text.split_once("..").ok_or(())?;
-        Ok(Bounds(min.parse().map_err(drop)?, max.parse().map_err(drop)?))
+        Ok(RateBounds(min.parse().map_err(drop)?, max.parse().map_err(drop)?))
     }
 }

@@ -4,12 +4,14 @@
 //! Under logical execution time they are those of the chain alone, and hold if every job ends
 //! before it writes, which a response bound has to show. Bounds of mixed-criticality runs are not
 //! used, because they cover only some of the jobs.
+//!
+//! A bound judges the constraints of its chain ([`ChainBound::keeps`]).
 
 use crate::assessment::{Assessment, Bound};
-use layland_analysis::TestKind;
 use layland_analysis::chains::{
     ChainAnalysis, Unbounded, davare, implicit_bound, in_time, let_bound, let_exact,
 };
+use layland_analysis::{TestKind, Verdict};
 use layland_model::{
     Chain, Communication, Duration, JobOrder, ScheduleRule, System, TaskId, TaskMap,
 };
@@ -28,6 +30,33 @@ pub struct ChainBound {
 impl ChainBound {
     fn new(within: Result<Duration, Unbounded>, by: ChainAnalysis) -> ChainBound {
         ChainBound { within, by: by.name, kind: by.kind }
+    }
+
+    /// Judges a constraint on the reaction time or the data age: *yes* if the bound is within it,
+    /// *no* if the bound exceeds it and is reached.
+    ///
+    /// ```
+    /// use layland_analysis::{TestKind, Verdict};
+    /// use layland_guarantee::ChainBound;
+    /// use layland_model::Duration;
+    /// let within = Ok(Duration::from_ms(45));
+    /// let bound = ChainBound { within, by: "LET", kind: TestKind::Exact };
+    /// assert_eq!(bound.keeps(Duration::from_ms(45)), Verdict::Yes);
+    /// assert_eq!(bound.keeps(Duration::from_ms(44)), Verdict::No);
+    /// let bound = ChainBound { by: "Davare", kind: TestKind::Sufficient, ..bound };
+    /// assert_eq!(bound.keeps(Duration::from_ms(44)), Verdict::Unknown);
+    /// ```
+    pub fn keeps(&self, constraint: Duration) -> Verdict {
+        match self.within {
+            Ok(within) if within <= constraint => Verdict::Yes,
+            Ok(_) if self.kind == TestKind::Exact => Verdict::No,
+            Ok(_) | Err(_) => Verdict::Unknown,
+        }
+    }
+
+    /// Judges all constraints of the chain of this bound; `None` if it has none.
+    pub fn verdict(&self, chain: &Chain) -> Option<Verdict> {
+        chain.constraints().map(|constraint| self.keeps(constraint)).reduce(Verdict::both)
     }
 }
 

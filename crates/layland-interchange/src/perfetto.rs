@@ -24,7 +24,7 @@
 
 mod proto;
 
-use crate::sorter::{Key, Sorter};
+use crate::sorter::{SortKey, Sorter};
 use layland_model::{CpuId, JobId, Service, TaskId, TaskMap, Time};
 use layland_trace::{
     Answer, Job, JobEnd, JobRecord, Labels, Mark, Recorder, Scratch, Segment, Trace,
@@ -35,7 +35,7 @@ use std::io::{self, Write};
 /// `TaskStateEnum`. The state *Created* is not written: the track already declares the thread, and
 /// Perfetto reports an error for a thread that is created twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum TaskStateCode {
     Runnable = 2,
     Running = 3,
     Sleeping = 4,
@@ -79,7 +79,7 @@ enum What {
 }
 
 impl What {
-    fn key(self, at: Time) -> Key {
+    fn key(self, at: Time) -> SortKey {
         let (rank, rest) = match self {
             What::Stops(task, cpu, waits) => (0, (u64::from(task.0), cpu.0, u8::from(waits))),
             What::JobEnds(position) => (1, (position, 0, 0)),
@@ -90,7 +90,7 @@ impl What {
             What::Mark(position) => (6, (position, 0, 0)),
             What::Answer(position) => (7, (position, 0, 0)),
         };
-        Key::new(at, rank, rest)
+        SortKey::new(at, rank, rest)
     }
 }
 
@@ -128,7 +128,7 @@ pub struct PerfettoWriter<'a, W> {
     marks: u64,
     answers: u64,
     /// The jobs that have run and are not over.
-    running: BTreeMap<JobId, Stretch>,
+    running: BTreeMap<JobId, CpuStretch>,
     /// The jobs that are over, each with its end: an engine may report their last segments later.
     over: Vec<(JobRecord, Time)>,
     tasks: TaskMap<History>,
@@ -141,7 +141,7 @@ impl History {
 
 /// The last stretch in which a job ran on one CPU without a pause.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct CpuStretch {
     /// The start of the job's first segment.
     first: Time,
     cpu: CpuId,
@@ -236,16 +236,18 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// Writes a change of the task's state.
     fn state(&mut self, at: Time, what: What) {
         let (task, cpu, state) = match what {
-            What::Stops(task, cpu, true) | What::Waits(task, cpu) => (task, cpu, State::Runnable),
-            What::Stops(task, cpu, false) => (task, cpu, State::Sleeping),
-            What::Runs(task, cpu) => (task, cpu, State::Running),
+            What::Stops(task, cpu, true) | What::Waits(task, cpu) => {
+                (task, cpu, TaskStateCode::Runnable)
+            }
+            What::Stops(task, cpu, false) => (task, cpu, TaskStateCode::Sleeping),
+            What::Runs(task, cpu) => (task, cpu, TaskStateCode::Running),
             What::JobEnds(_)
             | What::Misses(_)
             | What::JobBegins(_)
             | What::Mark(_)
             | What::Answer(_) => return,
         };
-        let event = proto::TaskState {
+        let event = proto::TaskStateEvent {
             cpu: Some(i32::try_from(cpu.0).unwrap_or(i32::MAX)),
             comm: Some(self.labels.task(task)),
             tid: Some(tid(task)),
@@ -351,7 +353,7 @@ impl<W: Write> Recorder for PerfettoWriter<'_, W> {
                 self.state(start, What::Runs(job.task, cpu));
             }
         }
-        self.running.insert(job, Stretch { first, cpu, end });
+        self.running.insert(job, CpuStretch { first, cpu, end });
     }
 
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {

@@ -17,21 +17,21 @@ const FAN: usize = 16;
 
 /// The sort key of a record, compared byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key([u8; Key::LENGTH]);
+pub(crate) struct SortKey([u8; SortKey::LENGTH]);
 
-impl Key {
+impl SortKey {
     const LENGTH: usize = 22;
 
     /// Orders by time first, then by the other values in turn.
-    pub(crate) fn new(at: Time, rank: u8, (a, b, c): (u64, u32, u8)) -> Key {
-        let mut key = [0; Key::LENGTH];
+    pub(crate) fn new(at: Time, rank: u8, (a, b, c): (u64, u32, u8)) -> SortKey {
+        let mut key = [0; SortKey::LENGTH];
         // Flipping the sign bit makes negative times sort before positive ones.
         key[..8].copy_from_slice(&(at.ns() as u64 ^ 1 << 63).to_be_bytes());
         key[8] = rank;
         key[9..17].copy_from_slice(&a.to_be_bytes());
         key[17..21].copy_from_slice(&b.to_be_bytes());
         key[21] = c;
-        Key(key)
+        SortKey(key)
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Sorter {
     /// The records in memory, concatenated.
     bytes: Vec<u8>,
     /// For each record in memory its key, its offset in `bytes` and its length.
-    held: Vec<(Key, usize, usize)>,
+    held: Vec<(SortKey, usize, usize)>,
     /// The runs in files. The runs of a level are older than those of all lower levels, and each
     /// run is older than the next run of its level.
     levels: Vec<Vec<File>>,
@@ -51,8 +51,8 @@ impl Sorter {
         Sorter { scratch, bytes: Vec::new(), held: Vec::new(), levels: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, key: Key, record: &[u8]) -> io::Result<()> {
-        let used = self.bytes.len() + self.held.len() * size_of::<(Key, usize, usize)>();
+    pub(crate) fn push(&mut self, key: SortKey, record: &[u8]) -> io::Result<()> {
+        let used = self.bytes.len() + self.held.len() * size_of::<(SortKey, usize, usize)>();
         // A record that exceeds the memory on its own is held nevertheless.
         if used.saturating_add(record.len()) > self.scratch.room() && !self.held.is_empty() {
             self.spill()?;
@@ -79,8 +79,8 @@ impl Sorter {
 
     /// The keys in memory, in order.
     #[cfg(test)]
-    pub(crate) fn keys(&self) -> Vec<Key> {
-        let mut keys: Vec<Key> = self.held.iter().map(|&(key, ..)| key).collect();
+    pub(crate) fn keys(&self) -> Vec<SortKey> {
+        let mut keys: Vec<SortKey> = self.held.iter().map(|&(key, ..)| key).collect();
         keys.sort();
         keys
     }
@@ -112,7 +112,7 @@ impl Sorter {
     }
 }
 
-fn put(run: &mut impl Write, key: Key, record: &[u8]) -> io::Result<()> {
+fn put(run: &mut impl Write, key: SortKey, record: &[u8]) -> io::Result<()> {
     run.write_all(&key.0)?;
     let length = u32::try_from(record.len()).map_err(io::Error::other)?;
     run.write_all(&length.to_le_bytes())?;
@@ -121,8 +121,11 @@ fn put(run: &mut impl Write, key: Key, record: &[u8]) -> io::Result<()> {
 
 /// Passes all records of some runs to `each`, in order;
 /// at equal keys, those of an earlier run first.
-fn merge(runs: Vec<File>, mut each: impl FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
-    let mut runs: Vec<_> = runs.into_iter().map(Run::open).collect::<io::Result<_>>()?;
+fn merge(
+    runs: Vec<File>,
+    mut each: impl FnMut(SortKey, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut runs: Vec<_> = runs.into_iter().map(SortedRun::open).collect::<io::Result<_>>()?;
     let mut heads = BinaryHeap::new();
     for (index, run) in runs.iter_mut().enumerate() {
         heads.extend(run.next()?.map(|key| Reverse((key, index))));
@@ -135,21 +138,21 @@ fn merge(runs: Vec<File>, mut each: impl FnMut(Key, &[u8]) -> io::Result<()>) ->
 }
 
 /// A run that is being read.
-struct Run {
+struct SortedRun {
     file: BufReader<File>,
     /// The record that was read last.
     record: Vec<u8>,
 }
 
-impl Run {
-    fn open(mut file: File) -> io::Result<Run> {
+impl SortedRun {
+    fn open(mut file: File) -> io::Result<SortedRun> {
         file.rewind()?;
-        Ok(Run { file: BufReader::with_capacity(1 << 16, file), record: Vec::new() })
+        Ok(SortedRun { file: BufReader::with_capacity(1 << 16, file), record: Vec::new() })
     }
 
     /// Reads the next record and returns its key, or `None` at the end of the run.
-    fn next(&mut self) -> io::Result<Option<Key>> {
-        let mut key = [0; Key::LENGTH];
+    fn next(&mut self) -> io::Result<Option<SortKey>> {
+        let mut key = [0; SortKey::LENGTH];
         match self.file.read_exact(&mut key) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             read => read?,
@@ -158,7 +161,7 @@ impl Run {
         self.file.read_exact(&mut length)?;
         self.record.resize(u32::from_le_bytes(length) as usize, 0);
         self.file.read_exact(&mut self.record)?;
-        Ok(Some(Key(key)))
+        Ok(Some(SortKey(key)))
     }
 }
 
@@ -170,7 +173,7 @@ mod tests {
     fn sorted(scratch: Scratch, records: &[(i64, u8)]) -> Vec<u8> {
         let mut sorter = Sorter::new(scratch);
         for (index, &(at, rank)) in records.iter().enumerate() {
-            let key = Key::new(Time::from_ns(at), rank, (0, 0, 0));
+            let key = SortKey::new(Time::from_ns(at), rank, (0, 0, 0));
             sorter.push(key, &vec![index as u8; index % 4]).unwrap();
         }
         let mut out = Vec::new();

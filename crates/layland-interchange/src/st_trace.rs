@@ -25,7 +25,7 @@
 //! switches to. Marks, answers, overheads and the jitter of releases are lost, and a job whose
 //! task left appears pending.
 
-use crate::sorter::{Key, Sorter};
+use crate::sorter::{SortKey, Sorter};
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
 use layland_trace::{Job, JobEnd, JobRecord, Labels, Recorder, Scratch, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ impl From<io::Error> for StTraceError {
 
 /// A record, with the fields decoded that all kinds share.
 #[derive(Clone, Copy)]
-struct Record {
+struct StRecord {
     kind: u8,
     cpu: u8,
     pid: u16,
@@ -111,7 +111,7 @@ struct Record {
     data: [u8; 16],
 }
 
-impl Record {
+impl StRecord {
     fn first(&self) -> u64 {
         u64::from_le_bytes(self.data[..8].try_into().expect("8 of 16 bytes"))
     }
@@ -160,13 +160,13 @@ pub fn looks_like(bytes: &[u8]) -> bool {
 /// If the bytes are not a sequence of records; the error has the number and position of the record.
 pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
     let mut records = decode(bytes)?;
-    let origin = records.iter().filter_map(Record::time).min().unwrap_or(0);
+    let origin = records.iter().filter_map(StRecord::time).min().unwrap_or(0);
     // Every time fits into an `i64`, so their differences fit, too.
     let time = |ns: u64| Time::from_ns((ns - origin) as i64);
     // Records without a time describe tasks. `None` sorts first, so that they precede all others.
     records.sort_by_key(|record| record.time());
 
-    let has_job = |record: &&Record| matches!(record.kind, RELEASE..=COMPLETION);
+    let has_job = |record: &&StRecord| matches!(record.kind, RELEASE..=COMPLETION);
     let mut first_job: BTreeMap<u16, u32> = BTreeMap::new();
     let mut names: BTreeMap<u16, String> = BTreeMap::new();
     for record in records.iter().filter(|record| record.kind == NAME) {
@@ -260,7 +260,7 @@ fn stop(
     }
 }
 
-fn decode(bytes: &[u8]) -> Result<Vec<Record>, StTraceError> {
+fn decode(bytes: &[u8]) -> Result<Vec<StRecord>, StTraceError> {
     let (chunks, rest) = bytes.as_chunks::<RECORD>();
     let mut records = Vec::with_capacity(chunks.len());
     for (index, chunk) in chunks.iter().enumerate() {
@@ -271,7 +271,7 @@ fn decode(bytes: &[u8]) -> Result<Vec<Record>, StTraceError> {
         }
         let (pid, job) =
             (u16::from_le_bytes([pid_low, pid_high]), u32::from_le_bytes([a, b, c, d]));
-        let found = Record { kind, cpu, pid, job, data };
+        let found = StRecord { kind, cpu, pid, job, data };
         let second = (kind == RELEASE).then(|| found.second());
         let beyond = found.time().into_iter().chain(second).find(|&ns| ns > i64::MAX as u64);
         if let Some(ns) = beyond {
@@ -332,8 +332,8 @@ impl<W: Write> StTraceWriter<W> {
         scratch: &Scratch,
     ) -> Result<StTraceWriter<W>, StTraceError> {
         at_most("tasks", labels.tasks.len() as u64, u64::from(u16::MAX))?;
-        let no_job = |pid| Record { kind: NAME, cpu: 0, pid, job: 0, data: [0; 16] };
-        out.write_all(&Record { kind: SYSTEM_RELEASE, ..no_job(0) }.bytes())?;
+        let no_job = |pid| StRecord { kind: NAME, cpu: 0, pid, job: 0, data: [0; 16] };
+        out.write_all(&StRecord { kind: SYSTEM_RELEASE, ..no_job(0) }.bytes())?;
         for (task, name) in labels.tasks.iter() {
             let mut named = no_job(task.0 as u16 + 1);
             let kept = short_name(name).as_bytes();
@@ -361,8 +361,8 @@ impl<W: Write> StTraceWriter<W> {
     fn push(&mut self, at: Time, rank: u8, (kind, cpu, job): (u8, CpuId, JobId), data: [u8; 16]) {
         // The casts may truncate: `finish` rejects values that do not fit.
         let (pid, number) = (job.task.0 as u16 + 1, (job.seq as u32).wrapping_add(1));
-        let record = Record { kind, cpu: cpu.0 as u8, pid, job: number, data };
-        let key = Key::new(at, rank, (u64::from(record.cpu) << 16 | u64::from(pid), number, 0));
+        let record = StRecord { kind, cpu: cpu.0 as u8, pid, job: number, data };
+        let key = SortKey::new(at, rank, (u64::from(record.cpu) << 16 | u64::from(pid), number, 0));
         // Write nothing more once writing has failed.
         if self.written.is_ok() {
             self.written = self.sorter.push(key, &record.bytes());

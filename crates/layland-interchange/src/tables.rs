@@ -71,8 +71,9 @@ pub fn of(
 ) -> [(&'static str, Columns); 3] {
     let over = (trace.over, trace.interrupted);
     let table = |name| empty(name, labels, over, facts);
-    let marks_of = trace.marks.iter().map(|mark| Row::of_mark(mark.at, &mark.kind));
-    let mut rows: Vec<Row> = marks_of.chain(trace.answers.iter().map(Row::of_answer)).collect();
+    let marks_of = trace.marks.iter().map(|mark| MarkRow::of_mark(mark.at, &mark.kind));
+    let mut rows: Vec<MarkRow> =
+        marks_of.chain(trace.answers.iter().map(MarkRow::of_answer)).collect();
     rows.sort_by_key(|row| row.at);
     [
         ("jobs", jobs(table("jobs"), &trace.jobs, over.0, labels)),
@@ -114,11 +115,11 @@ pub const ROWS: usize = 1 << 17;
 /// assert_eq!(jobs, whole.parquet().unwrap());
 /// ```
 pub struct TablesWriter<'a, W: Write + Send> {
-    jobs: Table<'a, W, JobRecord>,
-    segments: Table<'a, W, Segment>,
-    marks: Table<'a, W, Row>,
+    jobs: GroupedTable<'a, W, JobRecord>,
+    segments: GroupedTable<'a, W, Segment>,
+    marks: GroupedTable<'a, W, MarkRow>,
     /// The answers of the instant `now`, which are written after its marks.
-    answers: Vec<Row>,
+    answers: Vec<MarkRow>,
     /// The instant that is being reported.
     now: Time,
     written: Result<(), ColumnsError>,
@@ -144,9 +145,9 @@ impl<'a, W: Write + Send> TablesWriter<'a, W> {
         let of_segments = |table, rows: &_| segments(table, rows, labels);
         let of_marks = |table, rows: &_| marks(table, rows, labels);
         Ok(TablesWriter {
-            jobs: Table::new(to_jobs, empty("jobs"), Box::new(of_jobs))?,
-            segments: Table::new(to_segments, empty("segments"), Box::new(of_segments))?,
-            marks: Table::new(to_marks, empty("marks"), Box::new(of_marks))?,
+            jobs: GroupedTable::new(to_jobs, empty("jobs"), Box::new(of_jobs))?,
+            segments: GroupedTable::new(to_segments, empty("segments"), Box::new(of_segments))?,
+            marks: GroupedTable::new(to_marks, empty("marks"), Box::new(of_marks))?,
             answers: Vec::new(),
             now: Time::ZERO,
             written: Ok(()),
@@ -196,11 +197,11 @@ impl<W: Write + Send> Recorder for TablesWriter<'_, W> {
     }
     fn marked(&mut self, mark: &Mark) {
         self.advance(mark.at);
-        self.write(|to| to.marks.push(Row::of_mark(mark.at, &mark.kind)));
+        self.write(|to| to.marks.push(MarkRow::of_mark(mark.at, &mark.kind)));
     }
     fn answered(&mut self, answer: &Answer) {
         self.advance(answer.at);
-        self.answers.push(Row::of_answer(answer));
+        self.answers.push(MarkRow::of_answer(answer));
     }
 }
 
@@ -208,7 +209,7 @@ impl<W: Write + Send> Recorder for TablesWriter<'_, W> {
 type Columned<'a, T> = Box<dyn Fn(Columns, &[T]) -> Columns + 'a>;
 
 /// A table that is written row group by row group.
-struct Table<'a, W: Write + Send, T> {
+struct GroupedTable<'a, W: Write + Send, T> {
     file: ParquetWriter<W>,
     /// The metadata of the table.
     empty: Columns,
@@ -217,14 +218,14 @@ struct Table<'a, W: Write + Send, T> {
     is_begun: bool,
 }
 
-impl<'a, W: Write + Send, T> Table<'a, W, T> {
+impl<'a, W: Write + Send, T> GroupedTable<'a, W, T> {
     fn new(
         out: W,
         empty: Columns,
         columned: Columned<'a, T>,
-    ) -> Result<Table<'a, W, T>, ColumnsError> {
+    ) -> Result<GroupedTable<'a, W, T>, ColumnsError> {
         let file = ParquetWriter::new(out, &columned(empty.clone(), &[]))?;
-        Ok(Table { file, empty, columned, rows: Vec::new(), is_begun: false })
+        Ok(GroupedTable { file, empty, columned, rows: Vec::new(), is_begun: false })
     }
 
     fn push(&mut self, row: T) -> Result<(), ColumnsError> {
@@ -309,7 +310,7 @@ fn segments(mut table: Columns, segments: &[Segment], labels: &Labels) -> Column
 
 /// A row of the table of marks.
 #[derive(Default)]
-struct Row {
+struct MarkRow {
     at: Time,
     kind: &'static str,
     task: Option<TaskId>,
@@ -322,10 +323,10 @@ struct Row {
     reason: Option<String>,
 }
 
-impl Row {
-    fn of_mark(at: Time, mark: &MarkKind) -> Row {
+impl MarkRow {
+    fn of_mark(at: Time, mark: &MarkKind) -> MarkRow {
         let Description { kind, details } = mark.describe();
-        let mut row = Row { at, kind: kind.name, ..Row::default() };
+        let mut row = MarkRow { at, kind: kind.name, ..MarkRow::default() };
         for detail in details {
             match detail {
                 Detail::Task(task) => row.task = Some(task),
@@ -344,18 +345,18 @@ impl Row {
         row
     }
 
-    fn of_answer(answer: &Answer) -> Row {
-        Row {
+    fn of_answer(answer: &Answer) -> MarkRow {
+        MarkRow {
             at: answer.at,
             kind: if answer.refused.is_some() { "refused" } else { "granted" },
             text: Some(answer.request.clone()),
             reason: answer.refused.clone(),
-            ..Row::default()
+            ..MarkRow::default()
         }
     }
 }
 
-fn marks(mut table: Columns, rows: &[Row], labels: &Labels) -> Columns {
+fn marks(mut table: Columns, rows: &[MarkRow], labels: &Labels) -> Columns {
     let all = || rows.iter();
     table.push("at_ns", ints(all().map(|row| row.at.ns())));
     table.push("kind", Column::Text(all().map(|row| Some(row.kind.to_owned())).collect()));

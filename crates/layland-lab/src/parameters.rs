@@ -126,7 +126,22 @@ impl Parameters {
         Ok(Source { generator, pack: pack.map(|heuristic| (heuristic, limit)), execution })
     }
 
-    fn recipe(&self, seed: u64) -> Result<Recipe, (Option<&'static str>, String)> {
+    /// Returns the recipe of the systems, without the subsequent changes.
+    ///
+    /// ```
+    /// use layland_lab::Parameters;
+    /// let mut parameters = Parameters::default();
+    /// for (name, value) in [("cpus", "2"), ("tasks", "4"), ("utilization", "1.5")] {
+    ///     parameters.put(name, value.to_owned());
+    /// }
+    /// let recipe = parameters.recipe(7).expect("the parameters are complete");
+    /// assert_eq!(recipe.generate(0)?.tasks.len(), 4);
+    /// # Ok::<(), layland_gen::GenError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns the name of the invalid parameter, if it is a single one, and advice.
+    pub fn recipe(&self, seed: u64) -> Result<Recipe, (Option<&'static str>, String)> {
         let cpus = self.parsed("cpus", 1, str::parse)?;
         let tries = self.parsed("tries", 1000, str::parse)?;
         let mut recipe = Recipe::new(cpus, self.utilizations(tries)?, seed);
@@ -142,7 +157,8 @@ impl Parameters {
         recipe.affinities = self.parsed("affinity", recipe.affinities, text::affinities)?;
         recipe.feasible = self.parsed("feasible", false, str::parse)?;
         recipe.tries = tries;
-        if let Some(levels) = self.get("criticality") {
+        let about = ["probability", "factor", "capped"];
+        if let Some(levels) = self.given("criticality", &about)? {
             let levels: Vec<String> =
                 levels.split(',').map(|level| level.trim().to_owned()).collect();
             let equal = vec![Rate::new(1, levels.len() as i64); levels.len()];
@@ -155,7 +171,8 @@ impl Parameters {
             recipe.criticalities =
                 Some(Criticalities { levels, probabilities, min_factor, max_factor, capped });
         }
-        if let Some(levels) = self.parsed("levels", None, |text| text.parse::<usize>().map(Some))? {
+        if self.given("levels", &["level_factor", "lowest_grows"])?.is_some() {
+            let levels = self.parsed("levels", 1, str::parse)?;
             let factor = self.parsed("level_factor", Rate::new(3, 2), text::factor)?;
             let lowest_grows = self.parsed("lowest_grows", true, str::parse)?;
             recipe.two_budgets = Some(TwoBudgets { levels, factor, lowest_grows });
@@ -274,6 +291,10 @@ impl Parameters {
             self.parsed("max", Rate::ONE, str::parse)?,
         );
         if let Some((min, max)) = self.parsed("range", None, |text| text::range(text).map(Some))? {
+            let others = ["generator", "min", "max"];
+            if let Some(name) = others.into_iter().find(|name| self.get(name).is_some()) {
+                return Err((Some(name), "it goes without `range`".to_owned()));
+            }
             return match (tasks, total) {
                 (None, Some(total)) => {
                     Ok(Utilizations::UntilTotal { total, min, max, resolution: RESOLUTION, tries })
@@ -433,6 +454,9 @@ mod tests {
         assert_eq!(wrong("tasks=2 utilization=1 resources=2 section=tiny").0, "section");
         assert_eq!(wrong("tasks=2 utilization=1 suspension=short").0, "suspension");
         assert_eq!(wrong("tasks=2 utilization=1 regions=some").0, "regions");
+        assert_eq!(wrong("tasks=2 utilization=1 factor=2..3").0, "factor");
+        assert_eq!(wrong("tasks=2 utilization=1 level_factor=2").0, "level_factor");
+        assert_eq!(wrong("tasks=2 range=heavy max=0.8").0, "max");
         assert_eq!(wrong("tasks=2 utilization=1 bursts=few").0, "bursts");
         assert_eq!(wrong("tasks=2 utilization=1 burst_distance=0.1").0, "burst_distance");
         assert_eq!(wrong("tasks=2 utilization=1 cache_sets=many").0, "cache_sets");

@@ -54,7 +54,7 @@ pub use log::servers::{ServerCosts, server_costs};
 pub use log::{Entry, Log, Program, Record, file, trace};
 pub use machine::admitted::{Admitting, Member, Reserved};
 pub use machine::changes::{ChangeError, Changes, NotTakenBack};
-pub use machine::disturbance::{Disturbance, Foreign};
+pub use machine::disturbance::{Disturbance, ForeignProcess};
 pub use machine::ext::{Defect, ExtSupport, Obstacle, support as ext_support};
 pub use machine::register::{Register, Run, named as cpus_named, own_namespace as pid_namespace};
 pub use machine::rules::{Broken, Missing, Rules, try_deadline};

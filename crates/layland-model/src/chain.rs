@@ -54,15 +54,33 @@ pub struct Chain {
     pub tasks: Box<[TaskId]>,
     /// When its jobs read and write.
     pub communication: Communication,
+    /// The constraint on its [`Latency::reaction`], more than 0. `None` without one.
+    pub max_reaction: Option<Duration>,
+    /// The constraint on its [`Latency::age`], more than 0. `None` without one.
+    pub max_age: Option<Duration>,
 }
 
 impl Chain {
+    /// Creates a chain without constraints.
+    pub fn new(
+        name: impl Into<String>,
+        tasks: impl Into<Box<[TaskId]>>,
+        communication: Communication,
+    ) -> Chain {
+        let (name, tasks) = (name.into(), tasks.into());
+        Chain { name, tasks, communication, max_reaction: None, max_age: None }
+    }
+
+    /// Its constraints.
+    pub fn constraints(&self) -> impl Iterator<Item = Duration> + use<> {
+        [self.max_reaction, self.max_age].into_iter().flatten()
+    }
+
     /// Pairs each task with its successor.
     ///
     /// ```
     /// use layland_model::{Chain, Communication, TaskId};
-    /// let tasks = [0, 2, 1].map(TaskId).into();
-    /// let chain = Chain { name: "brake".to_owned(), tasks, communication: Communication::Implicit };
+    /// let chain = Chain::new("brake", [0, 2, 1].map(TaskId), Communication::Implicit);
     /// assert!(chain.pairs().eq([(TaskId(0), TaskId(2)), (TaskId(2), TaskId(1))]));
     /// ```
     pub fn pairs(&self) -> impl Iterator<Item = (TaskId, TaskId)> + '_ {
@@ -87,4 +105,47 @@ pub struct Latency {
     pub age: Option<Duration>,
     /// Reduced data age: like `age`, but to the write of the job itself.
     pub reduced_age: Option<Duration>,
+}
+
+impl Latency {
+    /// Pairs the constraints of the chain on reaction time and data age with these values.
+    ///
+    /// ```
+    /// use layland_model::{Chain, Communication, Duration, Latency, TaskId};
+    /// let chain = Chain {
+    ///     max_age: Some(Duration::from_ms(40)),
+    ///     ..Chain::new("brake", [TaskId(0)], Communication::Let)
+    /// };
+    /// let measured = Latency { age: Some(Duration::from_ms(41)), ..Latency::default() };
+    /// let [reaction, age] = measured.constrained_by(&chain);
+    /// assert_eq!(reaction, None);
+    /// assert_eq!(age.and_then(|age| age.exceeding()), Some(Duration::from_ms(41)));
+    /// ```
+    pub fn constrained_by(&self, chain: &Chain) -> [Option<Constrained>; 2] {
+        let of = |latency, value, within: Option<Duration>| {
+            within.map(|within| Constrained { latency, value, within })
+        };
+        [
+            of("reaction time", self.reaction, chain.max_reaction),
+            of("data age", self.age, chain.max_age),
+        ]
+    }
+}
+
+/// A latency of a chain that has a constraint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constrained {
+    /// The name of the latency.
+    pub latency: &'static str,
+    /// Its value. `None` where no chain was complete.
+    pub value: Option<Duration>,
+    /// The constraint: the largest value that keeps it.
+    pub within: Duration,
+}
+
+impl Constrained {
+    /// Returns the value if it exceeds the constraint.
+    pub fn exceeding(&self) -> Option<Duration> {
+        self.value.filter(|&value| value > self.within)
+    }
 }

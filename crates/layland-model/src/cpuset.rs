@@ -232,9 +232,12 @@ impl Ord for CpuSet {
     #[inline]
     fn cmp(&self, other: &CpuSet) -> Ordering {
         // Most sets have inline words only.
-        self.own.cmp(&other.own).then_with(|| match self.rest.is_empty() && other.rest.is_empty() {
-            true => Ordering::Equal,
-            false => self.significant().cmp(other.significant()),
+        self.own.cmp(&other.own).then_with(|| {
+            if self.rest.is_empty() && other.rest.is_empty() {
+                Ordering::Equal
+            } else {
+                self.significant().cmp(other.significant())
+            }
         })
     }
 }

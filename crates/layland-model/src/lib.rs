@@ -65,7 +65,7 @@ pub use algorithm::{
     SplitOrder, Splitting, TopClass,
 };
 pub use cache::{CacheSets, CacheUse, ParseCacheSetsError};
-pub use chain::{Chain, Communication, Latency};
+pub use chain::{Chain, Communication, Constrained, Latency};
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use curve::{ArrivalCurve, CurveArrivals, CurveError};

@@ -66,9 +66,10 @@ macro_rules! nanosecond_type {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match f.alternate() {
-                    true => readable::write(f, self.0, $digits),
-                    false => f.pad(exact::text(self.0, &mut Default::default())),
+                if f.alternate() {
+                    readable::write(f, self.0, $digits)
+                } else {
+                    f.pad(exact::text(self.0, &mut Default::default()))
                 }
             }
         }

@@ -5,10 +5,11 @@ mod chains;
 mod curves;
 mod graphs;
 mod steps;
+mod task;
 
 use crate::{
-    Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Index, Preemption, Request,
-    RequestKind, Separation, Service, Speed, System, TIME_LIMIT, Task, TaskId, TaskMap, Time,
+    Change, CpuId, CpuSet, Duration, Index, Request, RequestKind, Speed, System, TIME_LIMIT,
+    TaskId, TaskMap,
 };
 use num_integer::Integer;
 use std::collections::BTreeMap;
@@ -200,215 +201,6 @@ impl System {
         }
     }
 
-    fn validate_task(
-        &self,
-        id: TaskId,
-        task: &Task,
-        wrong: &mut impl FnMut(SystemPart, String, &str),
-    ) {
-        let name = &task.name;
-        let mut field =
-            |field, message: String, help: &str| wrong(SystemPart::Task(id, field), message, help);
-        if name.is_empty() {
-            field(
-                Field::Name,
-                "a task has no name".to_owned(),
-                "name it, as in name = \"control\"",
-            );
-        } else if let Some(control) = name.chars().find(|char| char.is_control()) {
-            // Tables, charts and kernel traces have one name per line.
-            field(
-                Field::Name,
-                format!("the name {name:?} has the character {control:?}"),
-                "a name is a line of text",
-            );
-        }
-        for (which, label, length, least) in [
-            (Field::Period, "period", task.period, 1),
-            (Field::Deadline, "deadline", task.deadline, 1),
-            (Field::Offset, "offset", task.offset, 0),
-            (Field::Jitter, "jitter", task.jitter, 0),
-            (Field::Blocking, "blocking", task.blocking_time, 0),
-        ] {
-            if !(least..=TIME_LIMIT).contains(&length.ns()) {
-                let help = if least == 1 {
-                    "it must be longer than zero"
-                } else {
-                    "it cannot be negative"
-                };
-                field(which, format!("{label} of `{name}` is {length}"), help);
-            }
-        }
-        if task.wcet.len() != self.levels.count() {
-            let message = format!(
-                "`{name}` has {} execution times for {} criticality levels",
-                task.wcet.len(),
-                self.levels.count()
-            );
-            field(Field::Wcet, message, "give one time, or one per level");
-        } else if task.criticality.level() >= self.levels.count() {
-            let message = format!("`{name}` has a criticality that is not a level");
-            field(Field::Criticality, message, "list it under [criticality] levels");
-        } else {
-            if task.own_wcet() <= Service::ZERO || task.wcet.iter().any(|&c| c < Service::ZERO) {
-                field(
-                    Field::Wcet,
-                    format!("wcet of `{name}` is {}", task.own_wcet()),
-                    "it must be longer than zero",
-                );
-            }
-            // Levels above its own do not apply to a task.
-            if task.wcet[..=task.criticality.level()].windows(2).any(|pair| pair[0] > pair[1]) {
-                let message =
-                    format!("wcet of `{name}` falls from one criticality level to the next");
-                field(Field::Wcet, message, "a higher level allows for more, never for less");
-            }
-        }
-        if task.wcet.iter().any(|c| c.ns() > TIME_LIMIT) {
-            field(
-                Field::Wcet,
-                format!("wcet of `{name}` is too long"),
-                "at most about 36 years fit",
-            );
-        }
-        if let Some(budget) = task.budget {
-            if budget <= Service::ZERO {
-                field(
-                    Field::Budget,
-                    format!("budget of `{name}` is {budget}"),
-                    "it must be longer than zero",
-                );
-            } else if budget.at_unit_speed() > task.deadline {
-                let message = format!(
-                    "budget of `{name}` ({budget}) is larger than its deadline ({})",
-                    task.deadline
-                );
-                field(Field::Budget, message, "raise `deadline` or lower `budget`");
-            }
-        }
-        match &task.preemption {
-            Preemption::Delayed(length) if !(1..=TIME_LIMIT).contains(&length.ns()) => field(
-                Field::Preemption,
-                format!("nonpreemptive of `{name}` is {length}"),
-                "it must be longer than zero, or false",
-            ),
-            Preemption::Between(segments) => {
-                let sum = segments.iter().map(|segment| i128::from(segment.ns())).sum::<i128>();
-                let c = task.own_wcet();
-                if segments.iter().any(|&segment| segment <= Service::ZERO) {
-                    let message = format!("a segment of `{name}` is not longer than zero");
-                    field(Field::Preemption, message, "leave it out");
-                } else if sum != i128::from(c.ns()) {
-                    let message = match i64::try_from(sum) {
-                        Ok(sum) => format!(
-                            "the segments of `{name}` sum to {}, and its wcet is {c}",
-                            Service::from_ns(sum)
-                        ),
-                        Err(_) => format!("the segments of `{name}` are too long"),
-                    };
-                    let help = "a job executes one after the other: their sum is the wcet";
-                    field(Field::Preemption, message, help);
-                }
-            }
-            Preemption::Anywhere | Preemption::Never | Preemption::Delayed(_) => {}
-        }
-        match self.platform.clusters.get(task.cluster) {
-            None => {
-                let message =
-                    format!("`{name}` is in cluster {}, which does not exist", task.cluster);
-                let help = format!(
-                    "there are clusters 0 to {}",
-                    self.platform.clusters.len().saturating_sub(1)
-                );
-                field(Field::Cluster, message, &help);
-            }
-            Some(cluster) => {
-                if let Some(affinity) = &task.affinity
-                    && (affinity.is_empty() || !affinity.is_subset(cluster))
-                {
-                    let message =
-                        format!("`{name}` may run on {affinity:#}, but its cluster has {cluster}");
-                    field(
-                        Field::Affinity,
-                        message,
-                        "an affinity is a non-empty part of the cluster",
-                    );
-                }
-            }
-        }
-        match &task.behaviour {
-            Behaviour::Explicit(releases) => {
-                let out_of_range = |&at: &Time| !(0..=TIME_LIMIT).contains(&at.ns());
-                if releases.iter().any(out_of_range)
-                    || releases.windows(2).any(|pair| pair[0] > pair[1])
-                {
-                    let message = format!("the releases of `{name}` are not in order");
-                    field(
-                        Field::Behaviour,
-                        message,
-                        "list them from the earliest to the latest, from 0s on",
-                    );
-                }
-            }
-            Behaviour::SelfSuspending { gap } if *gap < Duration::ZERO => {
-                field(
-                    Field::Behaviour,
-                    format!("`{name}` sleeps for {gap}"),
-                    "it cannot be negative",
-                );
-            }
-            Behaviour::Sporadic(
-                Separation::Uniform { max } | Separation::Exponential { max, mean: _ },
-            ) if *max < Duration::ZERO => {
-                field(
-                    Field::Behaviour,
-                    format!("`{name}` comes {max} later"),
-                    "it cannot be negative",
-                );
-            }
-            Behaviour::Sporadic(Separation::Exponential { mean, .. })
-                if *mean <= Duration::ZERO =>
-            {
-                field(
-                    Field::Behaviour,
-                    format!("`{name}` comes {mean} later on average"),
-                    "the mean is positive",
-                );
-            }
-            Behaviour::Periodic
-            | Behaviour::Sporadic(_)
-            | Behaviour::Curve(_)
-            | Behaviour::Hog
-            | Behaviour::Yield
-            | Behaviour::SelfSuspending { .. } => {}
-        }
-        let in_range = |c: Service| (0..=TIME_LIMIT).contains(&c.ns());
-        let execution_ok = match &task.execution {
-            ExecutionModel::Wcet => true,
-            ExecutionModel::Level(level) => level.level() < self.levels.count(),
-            ExecutionModel::Fraction(rate) => rate
-                .as_i64_pair()
-                .is_some_and(|(n, d)| n > 0 && n <= Speed::LIMIT && d <= Speed::LIMIT),
-            ExecutionModel::Uniform { min, max } => min <= max && in_range(*min) && in_range(*max),
-            ExecutionModel::Discrete(values) => {
-                values.iter().all(|&(c, _)| in_range(c))
-                    && values.iter().map(|&(_, weight)| u128::from(weight)).sum::<u128>() > 0
-                    && values.iter().map(|&(_, weight)| u128::from(weight)).sum::<u128>() < 1 << 60
-            }
-            ExecutionModel::List(values) => {
-                !values.is_empty() && values.iter().all(|&c| in_range(c))
-            }
-        };
-        if !execution_ok {
-            let message = format!("the execution times of `{name}` are out of range");
-            field(
-                Field::Execution,
-                message,
-                "times from 0 on, min <= max, a fraction above 0, at least one value with a weight",
-            );
-        }
-    }
-
     fn validate_request(
         &self,
         index: usize,
@@ -467,6 +259,7 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Service, Task, Time};
 
     fn task(name: &str, c: i64, t: i64) -> Task {
         Task::implicit(name, Service::from_ms(c), Duration::from_ms(t))

@@ -1,5 +1,6 @@
 //! The data that a page needs once: policies, formats, the schema, bundled sets.
 
+use layland::answers::Policies;
 use layland_config::{Format, demos};
 use layland_policy::Registry;
 use serde_json::{Value, json};
@@ -29,11 +30,9 @@ pub(crate) fn about(registry: &Registry) -> Value {
     let demos = demos()
         .iter()
         .map(|demo| json!({ "name": demo.name, "title": demo.title, "text": demo.text }));
-    let mut policies: Value =
-        serde_json::from_str(&layland::answers::policies(registry)).expect("it is JSON");
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "policies": policies["policies"].take(),
+        "policies": Policies::of(registry.iter()).policies,
         "formats": formats,
         "schema": layland_config::schema(),
         "demos": demos.collect::<Vec<_>>(),

@@ -3,13 +3,24 @@
 use crate::about;
 use crate::problem::{Refused, problems};
 use crate::set::{self, About, File};
-use layland::answers::{self, CheckQuestion};
+use layland::answers::simulate::Watch;
+use layland::answers::values::{length_of, window_of};
+use layland::answers::{
+    ChartSpan, CheckQuestion, Set, SimulateQuestion, Simulated, Structure, convert,
+    simulation_charts, simulation_report,
+};
 use layland::guarantee::BoundsBy;
-use layland_config::{Format, to_toml};
+use layland::sim::Horizon;
+use layland_config::{Format, RtAppPolicy};
+use layland_model::Time;
 use layland_policy::Registry;
 use layland_report::playground::{Start, fragment};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+/// The page interrupts nothing: it starts another engine.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A question.
 #[derive(Deserialize)]
@@ -31,8 +42,6 @@ pub(crate) enum Ask {
     Export(Export),
     /// The decisions of a policy about a set before the first release.
     Explain(Explain),
-    /// A randomly generated set.
-    Gen(Generate),
     /// A link.
     Link(Link),
 }
@@ -51,9 +60,6 @@ pub(crate) struct Simulation {
     /// True if the parts of a report are wanted.
     #[serde(default = "yes")]
     report: bool,
-    /// Further arguments of the command.
-    #[serde(default)]
-    arguments: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -92,27 +98,12 @@ pub(crate) struct Explain {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Generate {
-    arguments: Vec<String>,
-}
-
-#[derive(Deserialize)]
 pub(crate) struct Link {
     start: Start,
 }
 
 fn yes() -> bool {
     true
-}
-
-/// Formats an option with its value, if it has one.
-fn option(name: &str, value: Option<impl ToString>) -> Option<String> {
-    value.map(|value| format!("--{name}={}", value.to_string()))
-}
-
-/// Formats a list as the value of an option; none if it is empty.
-fn list(values: &[String]) -> Option<String> {
-    (!values.is_empty()).then(|| values.join(","))
 }
 
 impl Ask {
@@ -127,41 +118,48 @@ impl Ask {
             Ask::Svg(asked) => asked.charts(&registry),
             Ask::Export(asked) => asked.export(),
             Ask::Explain(asked) => asked.explain(&registry),
-            Ask::Gen(asked) => asked.generate(),
             Ask::Link(Link { start }) => Ok(json!({ "fragment": fragment(&start) })),
         }
     }
 }
 
 impl Simulation {
-    fn arguments(&self) -> Vec<String> {
-        let mut arguments: Vec<String> = [
-            option("policy", list(&self.policies)),
-            option("until", self.until.as_ref()),
-            option("seed", self.seed),
-            option("explore", self.explore),
-            option("segments", self.segments),
-            option("window", self.window.as_ref()),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        arguments.extend(self.arguments.iter().cloned());
-        arguments
+    /// Answers the question. Returns also what is shown of the answer.
+    fn ask(&self, registry: &Registry, set: Set) -> Result<(Simulated, ChartSpan), Refused> {
+        let wrong = |key: &'static str| move |error| Refused::usage(format!("{key}: {error}"));
+        let until = self.until.as_deref().map(length_of).transpose().map_err(wrong("until"))?;
+        let window = self.window.as_deref().map(window_of).transpose().map_err(wrong("window"))?;
+        let question = SimulateQuestion {
+            horizon: until.map(|until| Horizon::At(Time::ZERO + until)),
+            seed: self.seed.unwrap_or_default(),
+            explore: self.explore,
+            ..SimulateQuestion::about(self.policies.clone())
+        };
+        let usual = ChartSpan::default();
+        let shown = ChartSpan { window, segments: self.segments.unwrap_or(usual.segments) };
+        shown.within(&question, &set)?;
+        Ok((question.ask(registry, set, &Watch::default())?, shown))
     }
 
     fn simulate(&self, registry: &Registry) -> Result<Value, Refused> {
-        let set = self.about.open()?;
-        let (text, exit, report) = set.simulate(registry, &self.arguments(), self.report)?;
+        let opened = self.about.open()?;
+        let warnings = set::warnings(&opened, &self.about.set);
+        let (simulated, shown) = self.ask(registry, opened.set)?;
+        let report = match self.report {
+            true => simulation_report(&simulated, shown, &NEVER)?,
+            false => None,
+        };
         let report = report.map(|report| raw(report.parts()));
-        let warnings = set::warnings(&set, &self.about.set);
-        Ok(json!({ "json": text, "exit": exit, "report": report, "warnings": warnings }))
+        let exit = simulated.exit.code();
+        Ok(
+            json!({ "json": simulated.json(), "exit": exit, "report": report, "warnings": warnings }),
+        )
     }
 
     fn charts(&self, registry: &Registry) -> Result<Value, Refused> {
-        let charts = self.about.open()?.charts(registry, &self.arguments())?;
-        let charts =
-            charts.into_iter().map(|(policy, svg)| json!({ "policy": policy, "svg": svg }));
+        let (simulated, shown) = self.ask(registry, self.about.open()?.set)?;
+        let charts = simulation_charts(&simulated, shown, &NEVER)?.into_iter();
+        let charts = charts.map(|(policy, svg)| json!({ "policy": policy, "svg": svg }));
         Ok(json!({ "charts": charts.collect::<Vec<_>>() }))
     }
 }
@@ -185,10 +183,10 @@ impl Check {
     }
 
     fn check(&self, registry: &Registry) -> Result<Value, Refused> {
-        let (set, question) = (self.about.open()?, self.question());
-        let checked = set.check(registry, &question)?;
+        let (set, question) = (self.about.open()?.set, self.question());
+        let checked = question.ask(registry, set.clone())?;
         let certificate = match self.certificate {
-            true => Some(set.certificate(registry, &question)?),
+            true => Some(question.with_proofs()?.ask(registry, set)?.certificate_text(registry)),
             false => None,
         };
         let exit = checked.exit.code();
@@ -203,8 +201,8 @@ impl Export {
             return Err(Refused::usage("lines of times are not written")
                 .help("they keep too little of a set: choose csv"));
         }
-        let set = self.about.open()?;
-        let (text, lost) = answers::convert(set.system(), format)?;
+        let set = self.about.open()?.set;
+        let (text, lost) = convert(&set.system, format, RtAppPolicy::OfTasks)?;
         let mut all = layland_config::Problems::default();
         lost.into_iter().for_each(|problem| all.push(problem));
         let lost = problems(&layland_config::Report::new("", "", all), None);
@@ -214,29 +212,16 @@ impl Export {
 
 impl Explain {
     fn explain(&self, registry: &Registry) -> Result<Value, Refused> {
-        let found = self.about.open()?.structure(registry, &self.policy)?;
+        let found = Structure::of(registry, &self.about.open()?.set.system, &self.policy)?;
         let text = match self.format.as_deref() {
-            None | Some("text") => found.text,
-            Some("svg") => found.svg,
-            Some("dot") => found.dot,
+            None | Some("text") => found.text(),
+            Some("svg") => found.svg(),
+            Some("dot") => found.dot(),
             Some(other) => {
                 return Err(Refused::usage(format!("`{other}` is not a format of a structure"))
                     .help("there are text, svg and dot"));
             }
         };
-        Ok(json!({ "text": text, "trees": raw(found.json) }))
-    }
-}
-
-impl Generate {
-    fn generate(&self) -> Result<Value, Refused> {
-        let systems = answers::generate(&self.arguments)?;
-        match &systems[..] {
-            [system] => Ok(json!({ "toml": to_toml(system) })),
-            several => {
-                Err(Refused::usage(format!("a page has one set, and not {}", several.len()))
-                    .help("leave --sets out"))
-            }
-        }
+        Ok(json!({ "text": text, "trees": found }))
     }
 }

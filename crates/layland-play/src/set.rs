@@ -4,8 +4,8 @@ use crate::places::{Places, number};
 use crate::problem::{Refused, doubt, problems};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use layland::answers::{self, Opened};
-use layland_config::{Format, Host, Unit, to_toml};
+use layland::answers::{Set, Unanswered, usual_end};
+use layland_config::{Format, Host, Report, Unit, to_toml};
 use layland_model::{CpuSet, Task, counted};
 use layland_report::playground::MOST_TASKS;
 use serde::Deserialize;
@@ -16,6 +16,23 @@ const MOST_BYTES: usize = 8_000_000;
 
 /// The largest number of CPUs, as in the command.
 const MOST_CPUS: u32 = 4096;
+
+/// A set with the warnings about settings in its file that are ignored.
+pub(crate) struct Opened {
+    pub set: Set,
+    warnings: Report,
+}
+
+impl Opened {
+    /// Reads a set, with another number of CPUs if the user names one.
+    fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Opened, Unanswered> {
+        let (mut set, warnings) = Set::read(name, bytes, format, host)?;
+        if let Some(cpus) = host.default_cpus {
+            set.change_cpus(cpus)?;
+        }
+        Ok(Opened { set, warnings })
+    }
+}
 
 /// The set that a question is about.
 #[derive(Deserialize)]
@@ -46,8 +63,7 @@ impl About {
     /// Parses the set.
     pub(crate) fn open(&self) -> Result<Opened, Refused> {
         let host = host(self.cpus, None)?;
-        let cpus = host.default_cpus;
-        let opened = Opened::read(&self.name, self.set.as_bytes(), Format::Toml, &host, cpus)
+        let opened = Opened::read(&self.name, self.set.as_bytes(), Format::Toml, &host)
             .map_err(|error| Refused::from_text(error, Some(&self.set)))?;
         few(&opened)?;
         Ok(opened)
@@ -67,7 +83,7 @@ pub(crate) struct File {
 
 /// Checks that a page can show this many tasks.
 fn few(opened: &Opened) -> Result<(), Refused> {
-    match opened.system().tasks.len() {
+    match opened.set.system.tasks.len() {
         ..=MOST_TASKS => Ok(()),
         many => Err(Refused::usage(format!(
             "the set has {}, and the playground takes {MOST_TASKS} at most",
@@ -81,7 +97,7 @@ fn few(opened: &Opened) -> Result<(), Refused> {
 /// mistakes.
 pub(crate) fn warnings(opened: &Opened, text: &str) -> Vec<Value> {
     let mut all = problems(&opened.warnings, Some(text));
-    all.extend(opened.doubts().iter().map(|(message, help)| doubt(message, help)));
+    all.extend(opened.set.doubts().iter().map(|(message, help)| doubt(message, help)));
     all
 }
 
@@ -113,21 +129,21 @@ pub(crate) fn load(file: &File) -> Result<Value, Refused> {
     let unit = file.unit.as_ref();
     let unit = unit.map(|unit| Unit::find(unit).ok_or_else(|| no_unit(unit))).transpose()?;
     let host = host(file.cpus, unit)?;
-    let opened = Opened::read(&file.name, &bytes, format, &host, host.default_cpus)
+    let opened = Opened::read(&file.name, &bytes, format, &host)
         .map_err(|error| Refused::from_text(error, text))?;
     few(&opened)?;
     let toml = match format {
         // Keep the text, which has comments.
         Format::Toml => String::from_utf8_lossy(&bytes).into_owned(),
-        _ => to_toml(opened.system()),
+        _ => to_toml(&opened.set.system),
     };
     let mut notes = problems(&opened.warnings, text);
-    notes.extend(opened.doubts().iter().map(|(message, help)| doubt(message, help)));
+    notes.extend(opened.set.doubts().iter().map(|(message, help)| doubt(message, help)));
     Ok(json!({
         "toml": toml,
         "format": format.name(),
-        "policy": opened.policy(),
-        "until": opened.until().map(|until| until.to_string()),
+        "policy": opened.set.policy,
+        "until": opened.set.until.map(|until| until.to_string()),
         "notes": notes,
     }))
 }
@@ -135,7 +151,7 @@ pub(crate) fn load(file: &File) -> Result<Value, Refused> {
 /// Returns the rows of a table, with their places in the text.
 pub(crate) fn inspect(about: &About) -> Result<Value, Refused> {
     let opened = about.open()?;
-    let system = opened.system();
+    let system = &opened.set.system;
     let places = Places::of(&about.set);
     let mut of_tasks = places.of_tasks();
     let row = |task: &Task| {
@@ -158,7 +174,7 @@ pub(crate) fn inspect(about: &About) -> Result<Value, Refused> {
         "utilization": system.utilization().to_f64(),
         "hyperperiod_ns": system.hyperperiod().map(|length| number(length.ns())),
         "levels": system.levels.names(),
-        "until_ns": number(answers::usual_end(system).ns()),
+        "until_ns": number(usual_end(system).ns()),
         "tasks": tasks,
         "warnings": warnings(&opened, &about.set),
         "header": { "cpus": places.cpus },

@@ -1,8 +1,11 @@
 //! The answers that a page receives: the bytes of the command, the places in the text, and never a
 //! panic.
 
+use layland::answers::simulate::Watch;
+use layland::answers::{ChartSpan, Set, SimulateQuestion, simulation_report};
 use layland_report::playground::{Start, fragment};
 use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
 
 fn ask(question: &Value) -> Value {
     serde_json::from_str(&layland_play::answer(&question.to_string())).expect("an answer is JSON")
@@ -124,15 +127,12 @@ fn pieces_are_those_of_the_page() {
         layland_config::Format::Toml,
         &Default::default(),
     );
-    let arguments = ["--policy=g-edf".to_owned()];
-    let page = layland::answers::simulation_page(
-        &layland_policy::Registry::standard(),
-        "demo:dhall",
-        &system.expect("it is valid").system,
-        &arguments,
-        &std::sync::atomic::AtomicBool::new(false),
-    );
-    let page = page.expect("it is simulated").expect("nobody interrupts it");
+    let set = Set::in_memory("demo:dhall", system.expect("it is valid").system);
+    let question = SimulateQuestion::about(vec!["g-edf".to_owned()]);
+    let registry = layland_policy::Registry::standard();
+    let simulated = question.ask(&registry, set, &Watch::default()).expect("it is simulated");
+    let report = simulation_report(&simulated, ChartSpan::default(), &AtomicBool::new(false));
+    let page = report.expect("it is simulated again").expect("no interrupt comes").html();
     let packed = pieces["packed"][0].as_str().expect("a text");
     assert!(page.contains(&format!("id=\"run-0\">{packed}</script>")));
     let (_, data) = page.split_once("id=\"data\">").expect("the page has data");
@@ -166,7 +166,7 @@ fn what_cannot_be_answered_is_an_error_and_no_panic() {
         (json!({ "ask": "check", "set": set, "tests": ["nonsense"] }), 2),
         (json!({ "ask": "explain", "set": set, "policy": "g-edf" }), 2),
         (json!({ "ask": "export", "set": set, "to": "plain" }), 2),
-        (json!({ "ask": "gen", "arguments": ["-n", "3"] }), 2),
+        (json!({ "ask": "sim", "set": set, "window": "60s..61s" }), 2),
         (json!({ "ask": "inspect", "set": "" }), 3),
         (json!({ "ask": "inspect", "set": "\u{0}" }), 3),
         (json!({ "ask": "load", "name": "x.json", "text": "{" }), 3),

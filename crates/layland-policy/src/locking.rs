@@ -44,9 +44,9 @@ mod job;
 mod keys;
 mod plan;
 
-use self::job::{Doing, Held, Job};
-use self::keys::Key;
-use self::plan::{Plan, Scheme};
+use self::job::{Doing, LockedResource, LockingJob};
+use self::keys::LockingKey;
+use self::plan::{LockingPlan, Scheme};
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use crate::options::never_preempts;
 use crate::shell::{Refusals, fixed_answer};
@@ -108,7 +108,7 @@ pub(crate) fn locking(
             format!("{name}:nonpreemptive knows no `steps`: leave out the option, or the steps");
         return Err(Refusal::not_permitted(reason).into());
     }
-    let plan = Plan::new(name, order, protocol, system, options)?;
+    let plan = LockingPlan::new(name, order, protocol, system, options)?;
     let (cpus, tasks, resources) =
         (system.platform.cpu_count(), system.tasks.len(), system.resources.len());
     Ok(Some(Locking {
@@ -131,9 +131,9 @@ pub(crate) fn locking(
 #[derive(Clone, Debug)]
 pub struct Locking {
     name: String,
-    plan: Arc<Plan>,
+    plan: Arc<LockingPlan>,
     /// The job of each task, if it is not over.
-    jobs: TaskMap<Option<Job>>,
+    jobs: TaskMap<Option<LockingJob>>,
     holders: IdVec<ResourceId, Option<TaskId>>,
     /// The jobs that wait for each global resource that is handed over, in the order of requests.
     queues: IdVec<ResourceId, Vec<TaskId>>,
@@ -150,7 +150,7 @@ pub struct Locking {
 }
 
 impl Locking {
-    fn job(&self, task: TaskId) -> Option<&Job> {
+    fn job(&self, task: TaskId) -> Option<&LockingJob> {
         self.jobs.get(task)?.as_ref()
     }
 
@@ -175,7 +175,7 @@ impl Locking {
         self.asked += 1;
         let at = self.asked;
         let Some(job) = &mut self.jobs[task] else { return };
-        job.asked = Some(Held { resource, at });
+        job.asked = Some(LockedResource { resource, at });
         match self.plan.scheme(resource) {
             Scheme::Always => self.grant(task),
             Scheme::Retried => {
@@ -203,7 +203,7 @@ impl Locking {
         let Some(job) = &mut self.jobs[task] else { return };
         let Some(asked) = job.asked.take() else { return };
         self.holders[asked.resource] = Some(task);
-        job.held.push(if fifo { asked } else { Held { at, ..asked } });
+        job.held.push(if fifo { asked } else { LockedResource { at, ..asked } });
         job.doing = Doing::Ready;
         self.granted.push((job.id, asked.resource));
     }
@@ -211,7 +211,7 @@ impl Locking {
     /// Grants a job its requested resource, or lets it wait for the job that blocks it. Returns
     /// true if it was granted.
     fn attempt(&mut self, task: TaskId) -> bool {
-        let Some(Held { resource, .. }) = self.job(task).and_then(|job| job.asked) else {
+        let Some(LockedResource { resource, .. }) = self.job(task).and_then(|job| job.asked) else {
             return true;
         };
         let blocker = self.holders[resource].or_else(|| self.ceiling_holder(task));
@@ -289,7 +289,7 @@ impl Locking {
     /// Removes the job of a task, which is over.
     fn retire(&mut self, task: TaskId) {
         let Some(job) = self.job(task) else { return };
-        let (id, held): (JobId, Vec<Held>) = (job.id, job.held.clone());
+        let (id, held): (JobId, Vec<LockedResource>) = (job.id, job.held.clone());
         // Only a task that leaves still holds something here.
         held.iter().rev().for_each(|held| self.unlock(task, held.resource));
         self.touch(task);
@@ -338,7 +338,7 @@ impl Locking {
         if self.plan.protocol != Protocol::Stack {
             return all.min_by_key(|&(key, ..)| key).map(|(_, task, _)| task);
         }
-        let all: Vec<(Key, TaskId, bool)> = all.collect();
+        let all: Vec<(LockingKey, TaskId, bool)> = all.collect();
         let &(_, task, has_begun) = all.iter().min_by_key(|&(key, ..)| key)?;
         let held = self.plan.on[cpu].iter().filter_map(|&task| self.job(task));
         let held =
@@ -357,7 +357,7 @@ impl Policy for Locking {
             Event::Release { job: id, release: ready, deadline } => {
                 let (held, asked) = (Vec::new(), None);
                 let (doing, begun) = (Doing::Ready, false);
-                let job = Job { id, deadline, ready, doing, begun, held, asked };
+                let job = LockingJob { id, deadline, ready, doing, begun, held, asked };
                 self.jobs[id.task] = Some(job);
                 self.touch(id.task);
             }

@@ -8,7 +8,7 @@
 //!
 //! | papers | here | meaning |
 //! |---|---|---|
-//! | capacity, `C_s` | [`Server::budget`], `Account::left` | the execution that the server has left |
+//! | capacity, `C_s` | [`Server::budget`], `BudgetAccount::left` | the execution that the server has left |
 //! | replenishment: `RT`, `RA` | `Chunk::from`, `Chunk::amount` | the time and the amount of a replenishment |
 //! | `T_s` | [`Server::period`] | |
 //! | active | `is_active` | there is work, and budget for it |
@@ -38,7 +38,7 @@
 
 mod account;
 
-use self::account::Account;
+use self::account::BudgetAccount;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::levels;
 use crate::queue::Queue;
@@ -193,7 +193,7 @@ pub struct Served {
     servers: Arc<TaskMap<Option<Server>>>,
     deadlines: Arc<TaskMap<Duration>>,
     /// The accounts of the servers that have had a job here, by task.
-    accounts: Vec<(TaskId, Account)>,
+    accounts: Vec<(TaskId, BudgetAccount)>,
     /// The servers with work as of the last decision, those with work as of earlier instants, and
     /// the time of that decision.
     working: Vec<TaskId>,
@@ -204,14 +204,14 @@ pub struct Served {
     /// Waiting jobs that have not been sorted into served and other ones.
     fresh: Vec<Priority>,
     /// The ready jobs of servers that do not run.
-    held: Vec<Held>,
+    held: Vec<ServedJob>,
     /// The job that has run since the last decision.
-    ran: Option<Ran>,
+    ran: Option<RunningTask>,
 }
 
 /// A ready job of a server.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct ServedJob {
     job: Priority,
     task: TaskId,
     /// The time of the first decision about it; or its arrival, if the server had work until then.
@@ -219,9 +219,9 @@ struct Held {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Ran {
+struct RunningTask {
     task: TaskId,
-    /// As for the job in [`Held`], if it is served.
+    /// As for the job in [`ServedJob`], if it is served.
     since: Time,
     /// The time up to which its budget is charged.
     from: Time,
@@ -232,7 +232,7 @@ impl Served {
         *self.servers.get(task)?
     }
 
-    fn account(&self, task: TaskId) -> Option<&Account> {
+    fn account(&self, task: TaskId) -> Option<&BudgetAccount> {
         let (_, account) = self.accounts.iter().find(|(of, _)| *of == task)?;
         Some(account)
     }
@@ -267,9 +267,9 @@ impl Served {
             // it.
             let arrival = self.deadlines.get(task).map(|&d| turn.deadline(job) - d);
             let arrival = arrival.filter(|_| self.worked.contains(&task));
-            self.held.push(Held { job, task, since: arrival.unwrap_or(now).min(now) });
+            self.held.push(ServedJob { job, task, since: arrival.unwrap_or(now).min(now) });
             if self.account(task).is_none() {
-                self.accounts.push((task, Account::new(self.kind, server)));
+                self.accounts.push((task, BudgetAccount::new(self.kind, server)));
                 self.accounts.sort_by_key(|(task, _)| *task);
             }
         }
@@ -303,7 +303,7 @@ impl Served {
 
     fn put_back(&mut self, job: Priority, task: TaskId, since: Time) {
         match self.server(task) {
-            Some(_) => self.held.push(Held { job, task, since }),
+            Some(_) => self.held.push(ServedJob { job, task, since }),
             None => self.waiting.push(job),
         }
     }
@@ -355,7 +355,7 @@ impl Scheduler for Served {
             }
             stays
         });
-        self.ran = running.map(|(_, task, since)| Ran { task, since, from: now });
+        self.ran = running.map(|(_, task, since)| RunningTask { task, since, from: now });
         if turn.has_idle_cpu()
             && let Some(job) = self.highest()
         {
@@ -369,22 +369,22 @@ impl Scheduler for Served {
                 }
             };
             turn.start(job);
-            self.ran = Some(Ran { task, since, from: now });
+            self.ran = Some(RunningTask { task, since, from: now });
         }
         self.working.clear();
         self.working.extend(self.held.iter().map(|held| held.task));
         self.working.extend(self.ran.map(|ran| ran.task));
         let mut wake_at = Time::NEVER;
-        if let Some(Ran { task, .. }) = self.ran
+        if let Some(RunningTask { task, .. }) = self.ran
             && let Some(account) = self.account(task)
         {
             wake_at = now + account.left().at_unit_speed();
-            if let Account::Multiples { full_at, .. } = account {
+            if let BudgetAccount::Multiples { full_at, .. } = account {
                 wake_at = wake_at.min(*full_at);
             }
         }
         for held in self.held.iter().filter(|held| !self.has_budget(held.task)) {
-            let at = self.account(held.task).map_or(Time::NEVER, Account::replenished_at);
+            let at = self.account(held.task).map_or(Time::NEVER, BudgetAccount::replenished_at);
             wake_at = wake_at.min(at);
         }
         turn.wake_at(wake_at);
@@ -395,8 +395,10 @@ impl Scheduler for Served {
             let Some(server) = *server else { continue };
             let ran = self.ran.filter(|ran| ran.task == task);
             let has_work = ran.is_some() || self.held.iter().any(|held| held.task == task);
-            let mut account =
-                self.account(task).cloned().unwrap_or_else(|| Account::new(self.kind, server));
+            let mut account = self
+                .account(task)
+                .cloned()
+                .unwrap_or_else(|| BudgetAccount::new(self.kind, server));
             if let Some(ran) = ran {
                 account.charge(server, (now - ran.from).at_unit_speed());
             }

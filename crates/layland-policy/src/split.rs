@@ -54,7 +54,7 @@ const WINDOWS: TimerId = TimerId(0);
 
 /// A task, and its ready job. Times are in nanoseconds.
 #[derive(Clone, Debug)]
-struct Member {
+struct SplitTask {
     job: JobId,
     ready: bool,
     /// The arrival of the job, and its relative deadline.
@@ -72,7 +72,7 @@ struct Member {
     pieces: Vec<Piece>,
 }
 
-impl Member {
+impl SplitTask {
     fn piece(&self) -> &Piece {
         &self.pieces[self.piece]
     }
@@ -111,7 +111,7 @@ struct Local {
 pub struct Split {
     name: &'static str,
     /// The members, by rank.
-    members: Vec<Member>,
+    members: Vec<SplitTask>,
     member_of: TaskMap<u32>,
     /// Tasks that have left: a new task with one of these ids has no pieces.
     left: BTreeSet<TaskId>,
@@ -141,7 +141,7 @@ impl Split {
         for task in system.by_rank() {
             assert!(!pieces[task].is_empty(), "every task has a piece");
             member_of[task] = members.len() as u32;
-            members.push(Member {
+            members.push(SplitTask {
                 job: JobId { task, seq: 0 },
                 ready: false,
                 arrival: 0,

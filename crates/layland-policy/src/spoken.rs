@@ -194,10 +194,7 @@ pub(crate) fn meant<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
         Some(&(_, what, policies)) => {
             // The registry of another program may lack some of them.
             let policies: Vec<&str> = policies.iter().filter_map(|name| known(name)).collect();
-            match policies.is_empty() {
-                true => Spoken::Nothing,
-                false => Spoken::Family { what, policies },
-            }
+            if policies.is_empty() { Spoken::Nothing } else { Spoken::Family { what, policies } }
         }
         None => Spoken::Nothing,
     }

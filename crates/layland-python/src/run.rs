@@ -5,9 +5,10 @@ use crate::patience::{Stop, Watch};
 use crate::policy;
 use crate::system::System;
 use crate::trace::{Recorded, Recording};
-use layland_model::{Duration, ScheduleRule, Time};
+use layland::answers::{Set, SimulateQuestion};
+use layland_model::{ScheduleRule, Time};
 use layland_policy::{Policy, Registry};
-use layland_sim::{Explored, Horizon, Outcome, SimError, SimOptions, explored, simulate};
+use layland_sim::{Horizon, Outcome, SimError, SimOptions, simulate};
 use layland_trace::{
     Both, FirstMiss, Labels, NoRecord, Recorder, Refusals, Statistics, Summary, Trace,
 };
@@ -75,83 +76,66 @@ impl Simulated {
     }
 }
 
-/// The length of a simulation, in nanoseconds or hyperperiods; the first field that is given
-/// counts.
-#[derive(Clone, Copy, FromPyObject)]
-pub(crate) struct HowLong {
-    #[pyo3(item)]
-    until: Option<i64>,
-    #[pyo3(item)]
+/// The question of `TaskSet.simulate`, by the attributes of its Python class.
+#[derive(FromPyObject)]
+pub(crate) struct Question {
+    policies: Vec<String>,
+    until_ns: Option<i64>,
     hyperperiods: Option<u32>,
-    #[pyo3(item)]
-    cycle: Option<i64>,
+    cycle_ns: Option<i64>,
+    seed: u64,
+    explore: Option<u64>,
 }
 
-impl HowLong {
-    fn horizon(self, system: &System) -> Horizon {
-        let usual = || layland::answers::usual_end(system.inner());
-        match self {
-            HowLong { until: Some(until), .. } => Horizon::At(Time::from_ns(until)),
-            HowLong { hyperperiods: Some(count), .. } => Horizon::Hyperperiods(count),
-            HowLong { cycle: Some(at_most), .. } => {
-                Horizon::Recurrence { at_most: Time::from_ns(at_most) }
-            }
-            HowLong { until: None, hyperperiods: None, cycle: None } => Horizon::At(
-                system.asked_until().map_or_else(usual, |until: Duration| Time::ZERO + until),
-            ),
+impl Question {
+    pub(crate) fn typed(self) -> SimulateQuestion {
+        let until = self.until_ns.map(|ns| Horizon::At(Time::from_ns(ns)));
+        let hyperperiods = self.hyperperiods.map(Horizon::Hyperperiods);
+        let cycle = self.cycle_ns.map(|ns| Horizon::Recurrence { at_most: Time::from_ns(ns) });
+        SimulateQuestion {
+            horizon: until.or(hyperperiods).or(cycle),
+            seed: self.seed,
+            explore: self.explore,
+            ..SimulateQuestion::about(self.policies)
         }
     }
 }
 
-/// The options of a simulation besides its length.
-#[derive(FromPyObject)]
-pub(crate) struct Wishes {
-    #[pyo3(item)]
-    seed: u64,
-    #[pyo3(item)]
-    explore: Option<u64>,
-    /// True if the schedule is recorded.
-    #[pyo3(item)]
-    record: bool,
-    #[pyo3(item)]
-    progress: Option<Py<PyAny>>,
-}
-
-/// Simulates a system under a policy, built-in or of these Python classes.
+/// Simulates a set under a policy, built-in or of these Python classes.
 pub(crate) fn run(
     py: Python<'_>,
-    system: &System,
-    spec: &str,
+    set: &Set,
+    question: &SimulateQuestion,
     classes: &[Py<PyAny>],
-    how_long: HowLong,
-    wishes: &Wishes,
+    records: bool,
+    progress: Option<&Py<PyAny>>,
 ) -> PyResult<Simulated> {
     let stop = Stop::of_work(py)?;
     let registry = policy::registry(py, classes, &stop)?;
-    let Wishes { seed, explore, record, progress } = wishes;
-    let (canonical, model) = (registry.canonical(spec), system.inner());
+    let [spec] = &question.policies[..] else {
+        return Err(errors::usage(py, "one policy is simulated at a time", None));
+    };
+    let (canonical, model) = (registry.canonical(spec), &set.system);
     let spec = canonical.map_err(|error| errors::build(py, spec, model, &error))?;
-    let Explored { built_from, simulated } = deal(&registry, &spec, model, *explore);
-    let built = py.detach(|| registry.build(&spec, &built_from));
+    let built = py.detach(|| question.build(&registry, &spec, model));
     // Raise the error of a Python class first: it is the cause of a failed build.
     stop.raise()?;
-    let policy = built.map_err(|error| errors::build(py, &spec, model, &error))?;
+    let (simulated, policy) = built.map_err(|error| errors::build(py, &spec, model, &error))?;
     let rule = policy.rule();
-    let horizon = how_long.horizon(system);
-    if *record {
-        fits(py, model, horizon)?;
+    if records {
+        fits(py, question, set)?;
     }
-    let watch = Watch::new(&stop, progress.as_ref());
+    let watch = Watch::new(&stop, progress);
     let tell = |now: Time| watch.tell(now.ns());
     let options = SimOptions {
-        horizon,
-        seed: *seed,
-        explore: *explore,
+        horizon: question.horizon_for(set),
+        seed: question.seed,
+        explore: question.explore,
         interrupt: Some(&stop.stopped),
         progress: Some(&tell),
     };
     let labels = Labels::of(model);
-    let simulate = || match record {
+    let simulate = || match records {
         true => {
             let ran = figures(&simulated, policy, &options, &labels, Trace::default());
             ran.map(|(ran, trace)| (ran, Some(trace)))
@@ -181,36 +165,19 @@ pub(crate) fn run(
 const MOST_JOBS: i128 = 5_000_000;
 
 /// Checks that the schedule can be recorded, as far as its length is known in advance.
-fn fits(py: Python<'_>, system: &layland_model::System, horizon: Horizon) -> PyResult<()> {
-    let end = match horizon {
-        Horizon::At(at) => Some(at),
-        Horizon::Hyperperiods(count) => {
-            let length = system.hyperperiod().and_then(|length| length.checked_mul(count.into()));
-            length.map(|length| Time::ZERO.saturating_add(length))
-        }
+fn fits(py: Python<'_>, question: &SimulateQuestion, set: &Set) -> PyResult<()> {
+    let end = match question.horizon_for(set) {
+        Horizon::At(_) | Horizon::Hyperperiods(_) => question.latest_end(set),
         // The recurrence is known only afterwards.
         Horizon::Recurrence { .. } => None,
     };
-    let jobs = end.map_or(0, |end| system.arrivals(end));
+    let jobs = end.map_or(0, |end| set.system.arrivals(end));
     if jobs <= MOST_JOBS {
         return Ok(());
     }
     let message = format!("the schedule has {jobs} jobs, and at most {MOST_JOBS} are recorded");
     let help = "simulate a shorter time, or the figures alone with record=False";
     Err(errors::usage(py, &message, Some(help)))
-}
-
-/// Chooses the system with the ranks from which the policy is built, and the one that it schedules.
-fn deal(
-    registry: &Registry,
-    spec: &str,
-    system: &layland_model::System,
-    explore: Option<u64>,
-) -> Explored {
-    match (explore, registry.parse(spec)) {
-        (Some(seed), Ok((info, given))) => explored(system, info.algorithm(&given), seed),
-        (Some(_) | None, _) => Explored { built_from: system.clone(), simulated: system.clone() },
-    }
 }
 
 struct Ran {

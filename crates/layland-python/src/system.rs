@@ -1,14 +1,18 @@
 //! Task sets: reading and writing them, and questions about them.
 
 use crate::patience::{Stop, in_background, interruptible};
-use crate::run::{HowLong, Simulated, Wishes};
+use crate::run::Simulated;
 use crate::{analyses, errors, policy, run};
-use layland::answers::{self, CheckQuestion, Set, Unanswered};
-use layland_config::{Format, Host, SimsoIdentifiers, Unit, simso_identifiers};
-use layland_model::{Duration, ScheduleRule};
+use layland::answers::simulate::Watch;
+use layland::answers::{self, ChartSpan, CheckQuestion, Set, Unanswered, simulation_report};
+use layland_config::{Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers};
+use layland_lab::Parameters;
+use layland_model::{Duration, ScheduleRule, Time};
 use layland_policy::Registry;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The identifiers of tasks, and the identifiers and names of processors.
@@ -70,9 +74,11 @@ impl System {
         &self.system
     }
 
-    /// Returns the length of the run that the file requests, if it does.
-    pub(crate) fn asked_until(&self) -> Option<Duration> {
-        self.until
+    /// Returns the set under a name, with the length of the run that its file requests.
+    fn set(&self, name: &str) -> Set {
+        let mut set = Set::in_memory(name, layland_model::System::clone(&self.system));
+        set.until = self.until;
+        set
     }
 
     /// Answers a command about this system with the policies of these classes.
@@ -159,11 +165,26 @@ impl System {
             .transpose()
     }
 
-    /// The sets that `layland gen` makes with these arguments.
+    /// The sets with these parameters, which have the names of those of experiments, and with these numbers.
     #[staticmethod]
-    fn generate(py: Python<'_>, arguments: Vec<String>) -> PyResult<Vec<System>> {
-        let made = in_background(py, move || answers::generate(&arguments))?;
-        let systems = made.map_err(|error| errors::unanswered(py, &error))?;
+    fn generate(
+        py: Python<'_>,
+        parameters: BTreeMap<String, String>,
+        seed: u64,
+        numbers: (u64, u64),
+    ) -> PyResult<Vec<System>> {
+        let mut named = Parameters::default();
+        parameters.into_iter().for_each(|(name, value)| named.put(&name, value));
+        let recipe = named.recipe(seed).map_err(|(name, message)| {
+            let name = name.map_or(String::new(), |name| format!("`{name}`: "));
+            errors::usage(py, &format!("{name}{message}"), None)
+        })?;
+        let (first, last) = numbers;
+        let made = in_background(py, move || {
+            let generator = recipe.generator()?;
+            (first..last).map(|number| generator.generate(number)).collect::<Result<Vec<_>, _>>()
+        })?;
+        let systems = made.map_err(|error| errors::usage(py, &error.to_string(), None))?;
         Ok(systems.into_iter().map(System::of).collect())
     }
 
@@ -175,8 +196,8 @@ impl System {
             let help = Some("use csv: lines of times keep too little of a set");
             return Err(errors::usage(py, "`plain` is not written", help));
         }
-        let (text, lost) =
-            answers::convert(system, format).map_err(|error| errors::unanswered(py, &error))?;
+        let (text, lost) = answers::convert(system, format, RtAppPolicy::OfTasks)
+            .map_err(|error| errors::unanswered(py, &error))?;
         Ok((text, errors::problems(py, &lost)?))
     }
 
@@ -304,34 +325,50 @@ impl System {
     ) -> PyResult<String> {
         let question = question.typed(py)?;
         self.answer(py, &classes, move |registry, system, _| {
-            answers::certificate(registry, &question, Set::in_memory(&name, system.clone()))
+            let set = Set::in_memory(&name, system.clone());
+            let checked = question.with_proofs()?.ask(registry, set)?;
+            Ok(checked.certificate_text(registry))
         })
     }
 
-    /// The page that `layland sim -o FILE.html` writes with these arguments.
+    /// The page that `layland sim -o FILE.html` writes.
     fn simulation_page(
         &self,
         py: Python<'_>,
         name: String,
-        arguments: Vec<String>,
+        question: run::Question,
         classes: Vec<Py<PyAny>>,
     ) -> PyResult<String> {
-        let page = self.answer(py, &classes, move |registry, system, stop| {
-            answers::simulation_page(registry, &name, system, &arguments, &stop.stopped)
+        let (question, set) = (question.typed(), self.set(&name));
+        let page = self.answer(py, &classes, move |registry, _, stop| {
+            let watch = Watch { interrupt: Some(&stop.stopped), progress: None };
+            let simulated = question.ask(registry, set, &watch)?;
+            let report = simulation_report(&simulated, ChartSpan::default(), &stop.stopped)?;
+            Ok(report.map(|report| report.html()))
         })?;
         page.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
     }
 
-    /// Writes the files that `layland sim` writes with these arguments.
+    /// Writes the files that `layland sim -o FILE` writes. Charts show the window, in nanoseconds.
     fn write_simulation(
         &self,
         py: Python<'_>,
         name: String,
-        arguments: Vec<String>,
+        question: run::Question,
         classes: Vec<Py<PyAny>>,
+        paths: Vec<PathBuf>,
+        window: Option<(i64, i64)>,
     ) -> PyResult<()> {
-        self.answer(py, &classes, move |registry, system, stop| {
-            answers::write_simulation(registry, &name, system, &arguments, &stop.stopped)
+        if let Some((from, to)) = window.filter(|(from, to)| *from < 0 || from >= to) {
+            let (from, to) = (Duration::from_ns(from), Duration::from_ns(to));
+            let message = format!("a part from {from} to {to} is empty");
+            return Err(errors::usage(py, &message, Some("choose a later end")));
+        }
+        let window = window.map(|(from, to)| (Time::from_ns(from), Time::from_ns(to)));
+        let shown = ChartSpan { window, ..ChartSpan::default() };
+        let (question, set) = (question.typed(), self.set(&name));
+        self.answer(py, &classes, move |registry, _, stop| {
+            answers::write_simulation(registry, &question, set, shown, &paths, &stop.stopped)
         })
     }
 
@@ -339,12 +376,13 @@ impl System {
     fn simulate(
         &self,
         py: Python<'_>,
-        policy: &str,
+        question: run::Question,
         classes: Vec<Py<PyAny>>,
-        how_long: HowLong,
-        wishes: Wishes,
+        record: bool,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Simulated> {
-        run::run(py, self, policy, &classes, how_long, &wishes)
+        let (question, set) = (question.typed(), self.set(""));
+        run::run(py, &set, &question, &classes, record, progress.as_ref())
     }
 
     /// The answer of one analysis.

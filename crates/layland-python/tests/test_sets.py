@@ -180,10 +180,14 @@ def test_generated_sets_are_those_of_the_command(command):
     )  # fmt: skip
     with pytest.raises(TypeError, match="exact"):
         layland.generate(6, 2.5)
-    with pytest.raises(layland.UsageError, match="how many tasks"):
+    with pytest.raises(layland.UsageError, match="how many `tasks`"):
         layland.generate()
     with pytest.raises(layland.UsageError):
         layland.generate(3, "1", periods="every now and then")
+    with pytest.raises(layland.UsageError, match="it goes with `bursts`"):
+        layland.generate(3, "1", burst_distance="0.2")
+    with pytest.raises(layland.UsageError, match="no seed"):
+        layland.generate(3, "1", seed=-1)
     with pytest.raises(layland.UsageError, match="they say when jobs arrive"):
         layland.generate(3, "1", bursts=2, arrivals="sporadic:1")
 

@@ -307,7 +307,7 @@ impl Guarantee {
             reasons => self.reasons.iter().take(3).cloned().collect::<Vec<_>>(),
             more => self.reasons.iter().skip(3).cloned().collect::<Vec<_>>(),
             rest,
-            margin => self.margin.as_ref().map(|margin| Margin(margin).context()),
+            margin => self.margin.as_ref().map(|margin| LimitDistance(margin).context()),
             tests => self.tests.iter().map(|test| test.context(sources)).collect::<Vec<_>>(),
         }
     }
@@ -327,7 +327,7 @@ impl Guarantee {
                 Answer::DoesNotApply => "nothing applies",
             },
             self.reasons.first().map_or(String::new(), |reason| format!(": {reason}")),
-            self.margin.as_ref().map(Margin).map_or(String::new(), |margin| {
+            self.margin.as_ref().map(LimitDistance).map_or(String::new(), |margin| {
                 let more = margin.more().map_or(String::new(), |more| format!(" ({more})"));
                 format!("; {}{more}", margin.text())
             }),
@@ -356,9 +356,9 @@ impl Guarantee {
 }
 
 /// The distance to the limit.
-struct Margin<'a>(&'a Growth);
+struct LimitDistance<'a>(&'a Growth);
 
-impl Margin<'_> {
+impl LimitDistance<'_> {
     /// Describes what limits the growth, and the growth that would be possible otherwise.
     fn more(&self) -> Option<String> {
         let Growth { stopped_by, decided_anew, .. } = self.0;
@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_margin_is_told_exactly() {
-        let text = |thousandths| Margin(&Growth::of(thousandths)).text();
+        let text = |thousandths| LimitDistance(&Growth::of(thousandths)).text();
         assert_eq!(text(1250), "all WCETs may grow by 25 %, or CPUs be 0.800 as fast");
         assert_eq!(text(1003), "all WCETs may grow by 0.3 %, or CPUs be 0.998 as fast");
         assert_eq!(text(1000), "at the limit: no WCET may grow");

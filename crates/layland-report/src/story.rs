@@ -70,9 +70,10 @@ fn growth(run: &Run) -> Option<Line> {
         let half = late.clone().filter(|&(due, _)| (due <= middle) == in_first);
         half.map(|(_, late)| late).max().unwrap_or_default()
     };
-    let still = match most(false) > most(true) {
-        true => ", and still grows in the second half of what is shown",
-        false => "",
+    let still = if most(false) > most(true) {
+        ", and still grows in the second half of what is shown"
+    } else {
+        ""
     };
     (worst > first).then(|| {
         let text = format!(

@@ -47,4 +47,4 @@ pub use executor::{Arrivals, Callback, CallbackKind, Executor, ExecutorKind, Tim
 pub use record::{Job, Record};
 pub use simulate::{MAX_ACTIVATIONS, run, simulate};
 pub use supply::Supply;
-pub use validity::{Fault, Part};
+pub use validity::{ExecutorFault, Part};

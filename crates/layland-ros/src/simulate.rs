@@ -19,7 +19,9 @@
 //! lost, and none is merged with another. In reality, a timer skips periods that it missed, and a
 //! subscription has a bounded depth. Both can only remove work.
 
-use crate::{Arrivals, CallbackKind, Executor, ExecutorKind, Fault, Job, Part, Record, Timers};
+use crate::{
+    Arrivals, CallbackKind, Executor, ExecutorFault, ExecutorKind, Job, Part, Record, Timers,
+};
 use layland_model::{Duration, Service, Time};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -36,7 +38,7 @@ pub const MAX_ACTIVATIONS: usize = 5_000_000;
 ///
 /// # Errors
 /// Returns an error if the executor is not valid, or if there are more than [`MAX_ACTIVATIONS`].
-pub fn run(executor: &Executor, until: Duration) -> Result<Record, Vec<Fault>> {
+pub fn run(executor: &Executor, until: Duration) -> Result<Record, Vec<ExecutorFault>> {
     let mut faults = executor.validate();
     let until = Time::ZERO + until;
     if faults.is_empty() {
@@ -47,7 +49,7 @@ pub fn run(executor: &Executor, until: Duration) -> Result<Record, Vec<Fault>> {
                     usize::try_from(until.since_start().div_ceil(period)).unwrap_or(usize::MAX);
                 left = left.saturating_sub(count);
                 if left == 0 {
-                    faults.push(Fault {
+                    faults.push(ExecutorFault {
                         part: Part::Callback(at, "period"),
                         message: format!("more than {MAX_ACTIVATIONS} activations until {until}"),
                         help: "simulate a shorter time".to_owned(),
@@ -103,7 +105,7 @@ struct Running {
     finish: Time,
 }
 
-struct Run<'e> {
+struct Simulation<'e> {
     executor: &'e Executor,
     waiting: Vec<VecDeque<Waiting>>,
     numbers: Vec<u64>,
@@ -132,7 +134,7 @@ pub fn simulate(
     arriving.sort_unstable();
     let mut arriving = arriving.into_iter().peekable();
     let count = executor.callbacks.len();
-    let mut run = Run {
+    let mut run = Simulation {
         executor,
         waiting: vec![VecDeque::new(); count],
         numbers: vec![0; count],
@@ -183,7 +185,7 @@ pub fn simulate(
     run.record
 }
 
-impl Run<'_> {
+impl Simulation<'_> {
     fn activate(&mut self, callback: usize, activation: Time, origin: Time, source: usize) {
         let number = self.numbers[callback];
         self.numbers[callback] += 1;

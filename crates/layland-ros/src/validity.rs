@@ -19,7 +19,7 @@ pub enum Part {
 /// A fault of an executor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}: {help}")]
-pub struct Fault {
+pub struct ExecutorFault {
     /// The part that it concerns.
     pub part: Part,
     /// A description of the error.
@@ -28,17 +28,17 @@ pub struct Fault {
     pub help: String,
 }
 
-struct Faults(Vec<Fault>);
+struct Faults(Vec<ExecutorFault>);
 
 impl Faults {
     fn add(&mut self, part: Part, message: impl Into<String>, help: impl Into<String>) {
-        self.0.push(Fault { part, message: message.into(), help: help.into() });
+        self.0.push(ExecutorFault { part, message: message.into(), help: help.into() });
     }
 }
 
 impl Executor {
     /// All faults of the executor, in the order of the file.
-    pub fn validate(&self) -> Vec<Fault> {
+    pub fn validate(&self) -> Vec<ExecutorFault> {
         let mut faults = Faults(Vec::new());
         let threads = self.kind.threads();
         if threads == 0 || threads > 1024 {

@@ -16,13 +16,13 @@ use layland_model::{CpuId, CpuSet, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The order of ready tasks: deadline or priority, rank, task.
-pub type Key = (i64, i64, TaskId);
+pub type ReadyKey = (i64, i64, TaskId);
 
 /// A ready task, and the CPUs that it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// The position in the order.
-    pub key: Key,
+    pub key: ReadyKey,
     /// The online CPUs of the affinity.
     pub mask: CpuSet,
 }
@@ -44,7 +44,7 @@ fn waiting<'a>(ready: &'a [Ready], mapping: &'a Mapping) -> impl Iterator<Item =
 }
 
 /// Returns true if a CPU runs a task that comes before this key.
-fn runs_before(ready: &[Ready], mapping: &Mapping, cpu: CpuId, key: Key) -> bool {
+fn runs_before(ready: &[Ready], mapping: &Mapping, cpu: CpuId, key: ReadyKey) -> bool {
     let task = mapping.get(&cpu);
     ready.iter().any(|ready| Some(&ready.key.2) == task && ready.key < key)
 }

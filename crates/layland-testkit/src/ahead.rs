@@ -1,8 +1,8 @@
 //! A comparison of a policy's predicted answers with the answers that it gave later.
 
 use crate::logged::Step;
-use crate::preempted::{Seen, is_endless};
-use layland_engine::ahead::{Running, Situation, Table};
+use crate::preempted::{EngineView, is_endless};
+use layland_engine::ahead::{AnswerTable, Running, Situation};
 use layland_model::{Behaviour, CpuId, Duration, JobId, Service, System, TaskId, TaskMap, Time};
 use layland_policy::{Action, AfterJob, Event, Needs, Policy, Schedules, Speeds, TimerId};
 use layland_trace::Job;
@@ -52,7 +52,7 @@ pub struct Shares {
 type On = BTreeMap<CpuId, JobId>;
 
 /// The running jobs, and the budget of the job that was given a CPU, if it has one.
-type Entry = (On, Option<Service>);
+type AheadEntry = (On, Option<Service>);
 
 /// Goes through the steps of a fresh policy, and fills a table ahead after each. If the next step
 /// consists of one completion or one release and the timers that are due then, and of nothing else,
@@ -62,12 +62,12 @@ type Entry = (On, Option<Service>);
 /// # Errors
 /// A description of the first difference.
 pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Result<Shares, String> {
-    let (mut policy, mut seen) = (fresh, Seen::default());
+    let (mut policy, mut seen) = (fresh, EngineView::default());
     let needs = policy.needs();
     let mut coming = Coming::new(system, steps);
     let mut due = Due::new(system, needs);
     let mut found = Shares::default();
-    let mut table = Table::new(system.platform.cpu_count(), system.tasks.len());
+    let mut table = AnswerTable::new(system.platform.cpu_count(), system.tasks.len());
     for (index, Step { now, events, actions }) in steps.iter().enumerate() {
         events.iter().for_each(|event| seen.told(event));
         events.iter().for_each(|event| coming.told(event));
@@ -104,7 +104,7 @@ pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Resul
             Asks::Wake(_) => &mut found.wakes,
         };
         share.asked += 1;
-        let wrong = |what: &str, entry: &Option<Entry>| {
+        let wrong = |what: &str, entry: &Option<AheadEntry>| {
             let Step { now, events, actions } = next;
             Err(format!("{what}: {entry:?} at {now} after {events:?}, and it did {actions:?}"))
         };
@@ -180,7 +180,7 @@ impl Asks {
 
     /// Returns the running jobs by the table, if it has an entry; `free` has the jobs that the
     /// event leaves running.
-    fn entry(self, table: &Table, free: &On) -> Option<Entry> {
+    fn entry(self, table: &AnswerTable, free: &On) -> Option<AheadEntry> {
         let mut on = free.clone();
         let budget = match self {
             Asks::Successor(cpu) => {
@@ -361,7 +361,7 @@ impl Coming {
 fn situation(
     system: &System,
     needs: Needs,
-    seen: &Seen,
+    seen: &EngineView,
     coming: &Coming,
     due: &Due,
     now: Time,

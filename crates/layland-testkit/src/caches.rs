@@ -6,7 +6,7 @@ use layland_analysis::crpd::{Approach, Cached};
 use layland_model::{Behaviour, Order, System, TaskId, TaskMap, Time};
 use std::collections::BTreeMap;
 
-struct Ready {
+struct CachedJob {
     task: TaskId,
     seq: u64,
     deadline: i64,
@@ -41,14 +41,14 @@ pub fn simulate(system: &System, order: Order, until: Time) -> Vec<Finished> {
     let reload = system.platform.overheads.block_reload_time.ns();
     let arrivals = arrivals(system, until.ns());
     let mut loaded_by: BTreeMap<usize, TaskId> = BTreeMap::new();
-    let mut pending: Vec<Ready> = Vec::new();
+    let mut pending: Vec<CachedJob> = Vec::new();
     let mut finished = Vec::new();
     let mut on_cpu: Option<(TaskId, u64)> = None;
     for now in 0..until.ns() {
         for (id, times) in arrivals.iter() {
             for (seq, _) in times.iter().enumerate().filter(|&(_, &at)| at == now) {
                 let task = &system.tasks[id];
-                pending.push(Ready {
+                pending.push(CachedJob {
                     task: id,
                     seq: seq as u64,
                     deadline: now + task.deadline.ns(),
@@ -58,7 +58,7 @@ pub fn simulate(system: &System, order: Order, until: Time) -> Vec<Finished> {
                 });
             }
         }
-        let key = |job: &Ready| {
+        let key = |job: &CachedJob| {
             let task = &system.tasks[job.task];
             let earlier = pending.iter().any(|other| other.task == job.task && other.seq < job.seq);
             (earlier, order.fixed_key(task).unwrap_or(job.deadline), task.rank, job.task)
@@ -85,7 +85,7 @@ pub fn simulate(system: &System, order: Order, until: Time) -> Vec<Finished> {
             _ => job.reloads -= 1,
         }
         if job.left == 0 {
-            let Ready { task, seq, deadline, .. } = pending.remove(at);
+            let CachedJob { task, seq, deadline, .. } = pending.remove(at);
             finished.push(Finished { finish: now + 1, task, seq, deadline });
             on_cpu = None;
         }
@@ -227,9 +227,8 @@ fn work(tasks: &[Cached], reload: i64, approach: Approach, jobs: &dyn Fn(&Cached
 
 /// Returns the demand of EDF in an interval, with reloads.
 pub fn demand(tasks: &[Cached], reload: i64, approach: Approach, t: i64) -> i64 {
-    work(tasks, reload, approach, &|task| match t < task.deadline {
-        true => 0,
-        false => (t - task.deadline) / task.period + 1,
+    work(tasks, reload, approach, &|task| {
+        if t < task.deadline { 0 } else { (t - task.deadline) / task.period + 1 }
     })
 }
 

@@ -90,9 +90,10 @@ pub fn amc_rt(tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> {
         let r = first(tasks[i].deadline, |r| {
             let delay = higher.iter().map(|&j| {
                 let Plain { period, level, ref wcet, .. } = tasks[j];
-                match level < m {
-                    true => ceil(found[level], period) * wcet[level],
-                    false => ceil(r, period) * wcet[m],
+                if level < m {
+                    ceil(found[level], period) * wcet[level]
+                } else {
+                    ceil(r, period) * wcet[m]
                 }
             });
             tasks[i].wcet[m] + delay.sum::<i64>()
@@ -197,10 +198,14 @@ fn changes(
 /// Returns the demand by the printed sum.
 fn paper_demand(task: &Plain, m: usize, s: &[i64], r: &[i64], t: i64) -> i64 {
     let Plain { period, deadline, level, ref wcet } = *task;
-    let count = |l: usize| match level == l {
-        true => ceil(s[l + 1], period).min(ceil(r[l], period)),
-        false if s[l + 1] < deadline => 0,
-        false => (s[l + 1] - deadline) / period + 1,
+    let count = |l: usize| {
+        if level == l {
+            ceil(s[l + 1], period).min(ceil(r[l], period))
+        } else if s[l + 1] < deadline {
+            0
+        } else {
+            (s[l + 1] - deadline) / period + 1
+        }
     };
     let all = if level < m { count(level) } else { ceil(t, period) };
     let levels = level.min(m);
@@ -219,9 +224,12 @@ fn safe_demand(task: &Plain, m: usize, s: &[i64], t: i64) -> i64 {
     let Plain { period, deadline, level, ref wcet } = *task;
     let open = level >= m;
     let jobs = if open { ceil(t, period) } else { s[level + 1] / period + 1 };
-    let after = |from: i64| match open {
-        true => ceil(t - from + deadline, period).max(0),
-        false => (s[level + 1] - from + deadline).div_euclid(period) + 1,
+    let after = |from: i64| {
+        if open {
+            ceil(t - from + deadline, period).max(0)
+        } else {
+            (s[level + 1] - from + deadline).div_euclid(period) + 1
+        }
     };
     let jumps: Vec<usize> = (1..=level).filter(|&l| wcet[l] > wcet[l - 1]).collect();
     match jumps[..] {
@@ -281,9 +289,12 @@ pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
         let b = ahead(level);
         let length = |z: i64, limit: i64| {
             first(limit, |t| {
-                let above = higher.iter().map(|&j| match tasks[j].level >= level {
-                    true => ceil(t, tasks[j].period) * tasks[j].wcet[level],
-                    false => window(&tasks[j], level, t.min(z)),
+                let above = higher.iter().map(|&j| {
+                    if tasks[j].level >= level {
+                        ceil(t, tasks[j].period) * tasks[j].wcet[level]
+                    } else {
+                        window(&tasks[j], level, t.min(z))
+                    }
                 });
                 let b = b.iter().map(|&h| window(&tasks[h], level, t));
                 wcet[level] + above.sum::<i64>() + b.sum::<i64>()

@@ -37,7 +37,7 @@ pub fn with_regions(mut system: System, draws: &[u64], has_floating: bool) -> Sy
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Job {
+struct DeferredJob {
     task: TaskId,
     seq: u64,
     deadline: i64,
@@ -47,8 +47,8 @@ struct Job {
     behind: i64,
 }
 
-impl Job {
-    fn is(&self, other: &Job) -> bool {
+impl DeferredJob {
+    fn is(&self, other: &DeferredJob) -> bool {
         (self.task, self.seq) == (other.task, other.seq)
     }
 
@@ -80,18 +80,18 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
         panic!("only policies with regions are simulated here")
     };
     let ignores_ranks = *job_order == JobOrder::DeadlineThenRunning;
-    let mut pending: Vec<Job> = Vec::new();
-    let mut ran: Vec<Job> = Vec::new();
+    let mut pending: Vec<DeferredJob> = Vec::new();
+    let mut ran: Vec<DeferredJob> = Vec::new();
     let mut finished = Vec::new();
     for now in 0..until.ns() {
-        let aborts = |job: &Job| system.tasks[job.task].on_miss == OnMiss::Abort;
+        let aborts = |job: &DeferredJob| system.tasks[job.task].on_miss == OnMiss::Abort;
         pending.retain(|job| !(aborts(job) && job.deadline <= now));
         for (id, task) in system.tasks.iter() {
             let since = now - task.offset.ns();
             let skips = task.on_miss == OnMiss::Skip && pending.iter().any(|job| job.task == id);
             if since >= 0 && since % task.period.ns() == 0 && !skips {
                 let wcet = task.own_wcet().ns();
-                pending.push(Job {
+                pending.push(DeferredJob {
                     task: id,
                     seq: (since / task.period.ns()) as u64,
                     deadline: now + task.deadline.ns(),
@@ -101,7 +101,7 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 });
             }
         }
-        let key = |job: &Job| {
+        let key = |job: &DeferredJob| {
             let task = &system.tasks[job.task];
             let key = match order {
                 Order::Deadline => job.deadline,
@@ -111,27 +111,27 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             };
             (key, task.rank, job.task)
         };
-        let mut runs: Vec<Job> = Vec::new();
+        let mut runs: Vec<DeferredJob> = Vec::new();
         for group in groups {
-            let is_ready = |job: &&Job| {
-                let first = |other: &Job| other.task != job.task || other.seq >= job.seq;
+            let is_ready = |job: &&DeferredJob| {
+                let first = |other: &DeferredJob| other.task != job.task || other.seq >= job.seq;
                 group.tasks.contains(&job.task) && pending.iter().all(first)
             };
-            let mut ready: Vec<Job> = pending.iter().filter(is_ready).copied().collect();
+            let mut ready: Vec<DeferredJob> = pending.iter().filter(is_ready).copied().collect();
             ready.sort_by_key(key);
             let m = group.cpus.len();
-            let goes_on = |job: &Job| ran.iter().any(|other| other.is(job));
-            let (mut on, mut waiting): (Vec<Job>, Vec<Job>) = ready.into_iter().partition(goes_on);
+            let goes_on = |job: &DeferredJob| ran.iter().any(|other| other.is(job));
+            let (mut on, mut waiting): (Vec<DeferredJob>, Vec<DeferredJob>) =
+                ready.into_iter().partition(goes_on);
             // The first waiting job takes an idle CPU, or the CPU of the last job that comes after
             // it and may be preempted.
             while !waiting.is_empty() {
                 let first = waiting[0];
-                let after = |job: &Job| match ignores_ranks {
-                    true => key(job).0 > key(&first).0,
-                    false => key(job) > key(&first),
+                let after = |job: &DeferredJob| {
+                    if ignores_ranks { key(job).0 > key(&first).0 } else { key(job) > key(&first) }
                 };
                 if on.len() >= m {
-                    let may_lose = |job: &Job| !job.is_in_region(&regions[job.task]);
+                    let may_lose = |job: &DeferredJob| !job.is_in_region(&regions[job.task]);
                     let lowest = (0..on.len()).filter(|&at| after(&on[at]) && may_lose(&on[at]));
                     let Some(lowest) = lowest.max_by_key(|&at| key(&on[at])) else { break };
                     let mut lost = on.remove(lowest);
@@ -143,9 +143,8 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 on.push(first);
             }
             for job in &mut on {
-                let waits_before = |waits: &Job| match ignores_ranks {
-                    true => key(waits).0 < key(job).0,
-                    false => key(waits) < key(job),
+                let waits_before = |waits: &DeferredJob| {
+                    if ignores_ranks { key(waits).0 < key(job).0 } else { key(waits) < key(job) }
                 };
                 job.behind = if waiting.iter().any(waits_before) { job.behind + 1 } else { 0 };
                 job.left -= 1;
@@ -173,11 +172,11 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
 
 /// The job of a task in a state: its execution, the time since its arrival, and the time for which
 /// it has run behind another job.
-type Pending = Option<(i64, i64, i64)>;
+type PendingJob = Option<(i64, i64, i64)>;
 
 /// The part of the state that determines the future: for each task its job and the time since its
 /// last arrival, up to the period; and the running task.
-type State = (Vec<(Pending, i64)>, Option<usize>);
+type SystemState = (Vec<(PendingJob, i64)>, Option<usize>);
 
 /// Returns the longest response time of each task on one CPU, over all releases at least a period
 /// apart, for jobs that need their WCETs. The inner value is `None` if a job can be late; the outer
@@ -187,7 +186,8 @@ type State = (Vec<(Pending, i64)>, Option<usize>);
 pub fn longest_responses(system: &System, is_edf: bool, most: usize) -> Option<Option<Vec<i64>>> {
     let n = system.tasks.len();
     let mut longest = vec![0; n];
-    let first: State = (system.tasks.values().map(|task| (None, task.period.ns())).collect(), None);
+    let first: SystemState =
+        (system.tasks.values().map(|task| (None, task.period.ns())).collect(), None);
     let (mut seen, mut queue) = (BTreeSet::from([first.clone()]), VecDeque::from([first]));
     while let Some(state) = queue.pop_front() {
         if seen.len() > most {
@@ -195,9 +195,9 @@ pub fn longest_responses(system: &System, is_edf: bool, most: usize) -> Option<O
         }
         for releases in 0..1u32 << n {
             match step(system, &state, releases, is_edf, &mut longest) {
-                Step::Impossible => {}
-                Step::Late => return Some(None),
-                Step::To(next) => {
+                Advance::Impossible => {}
+                Advance::Late => return Some(None),
+                Advance::To(next) => {
                     if seen.insert(next.clone()) {
                         queue.push_back(next);
                     }
@@ -208,26 +208,26 @@ pub fn longest_responses(system: &System, is_edf: bool, most: usize) -> Option<O
     Some(Some(longest))
 }
 
-enum Step {
+enum Advance {
     Impossible,
     Late,
-    To(State),
+    To(SystemState),
 }
 
 /// Advances by a nanosecond at whose beginning these tasks release a job.
 fn step(
     system: &System,
-    (tasks, ran): &State,
+    (tasks, ran): &SystemState,
     releases: u32,
     is_edf: bool,
     longest: &mut [i64],
-) -> Step {
+) -> Advance {
     let parameters: Vec<_> = system.tasks.values().collect();
     let mut tasks = tasks.clone();
     for (at, (pending, since)) in tasks.iter_mut().enumerate() {
         if releases >> at & 1 == 1 {
             if *since < parameters[at].period.ns() || pending.is_some() {
-                return Step::Impossible;
+                return Advance::Impossible;
             }
             (*pending, *since) = (Some((0, 0, 0)), 0);
         }
@@ -241,7 +241,7 @@ fn step(
     let goes_on = ran.filter(|&at| {
         tasks[at].0.is_some_and(|(executed, _, behind)| {
             let wcet = parameters[at].own_wcet().ns();
-            let job = Job {
+            let job = DeferredJob {
                 task: TaskId(at as u32),
                 seq: 0,
                 deadline: 0,
@@ -270,13 +270,13 @@ fn step(
         if *executed == parameters[at].own_wcet().ns() {
             longest[at] = longest[at].max(*age);
             if *age > parameters[at].deadline.ns() {
-                return Step::Late;
+                return Advance::Late;
             }
             *pending = None;
         } else if *age >= parameters[at].deadline.ns() {
-            return Step::Late;
+            return Advance::Late;
         }
     }
     let ran = runs.filter(|&at| tasks[at].0.is_some());
-    Step::To((tasks, ran))
+    Advance::To((tasks, ran))
 }

@@ -22,7 +22,7 @@ impl Nodes {
     /// with preemptions at whole times. With `early`, also over all schedules in which nodes end
     /// before their WCET. With `order`, the first ready nodes by index run.
     pub fn longest_schedule(&self, cpus: usize, early: bool, order: bool) -> i64 {
-        let search = Search { nodes: self, cpus, early, order };
+        let search = ScheduleSearch { nodes: self, cpus, early, order };
         search.longest(&self.work, &mut BTreeMap::new())
     }
 
@@ -47,14 +47,14 @@ impl Nodes {
     }
 }
 
-struct Search<'a> {
+struct ScheduleSearch<'a> {
     nodes: &'a Nodes,
     cpus: usize,
     early: bool,
     order: bool,
 }
 
-impl Search<'_> {
+impl ScheduleSearch<'_> {
     /// Returns the maximum length of the schedule of the remaining work of each node.
     fn longest(&self, left: &[i64], known: &mut BTreeMap<Vec<i64>, i64>) -> i64 {
         if let Some(&longest) = known.get(left) {

@@ -8,19 +8,19 @@ use crate::ticks::Finished;
 use layland_model::{LaxityRule, OnMiss, System, TaskId, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Job {
+struct LaxityJob {
     task: TaskId,
     seq: u64,
     deadline: i64,
     left: i64,
 }
 
-impl Job {
+impl LaxityJob {
     fn laxity(&self, now: i64) -> i64 {
         self.deadline - now - self.left
     }
 
-    fn is(&self, other: &Job) -> bool {
+    fn is(&self, other: &LaxityJob) -> bool {
         (self.task, self.seq) == (other.task, other.seq)
     }
 }
@@ -28,12 +28,12 @@ impl Job {
 /// Returns every job that finishes up to `until`, in the order of finishing and task.
 pub fn simulate(system: &System, rule: LaxityRule, until: Time) -> Vec<Finished> {
     let m = system.platform.cpu_count();
-    let (mut pending, mut running): (Vec<Job>, Vec<Job>) = (Vec::new(), Vec::new());
+    let (mut pending, mut running): (Vec<LaxityJob>, Vec<LaxityJob>) = (Vec::new(), Vec::new());
     let mut finished = Vec::new();
     // True if something happens at this tick, and the time of the rule's own next evaluation.
     let (mut happens, mut next_look) = (true, i64::MAX);
     for now in 0..until.ns() {
-        let aborts = |job: &Job| system.tasks[job.task].on_miss == OnMiss::Abort;
+        let aborts = |job: &LaxityJob| system.tasks[job.task].on_miss == OnMiss::Abort;
         let before = pending.len();
         pending.retain(|job| !(aborts(job) && job.deadline <= now));
         happens |= pending.len() < before;
@@ -43,7 +43,7 @@ pub fn simulate(system: &System, rule: LaxityRule, until: Time) -> Vec<Finished>
             let skips = task.on_miss == OnMiss::Skip && is_busy;
             if since >= 0 && since % task.period.ns() == 0 && !skips {
                 happens = true;
-                pending.push(Job {
+                pending.push(LaxityJob {
                     task: id,
                     seq: (since / task.period.ns()) as u64,
                     deadline: now + task.deadline.ns(),
@@ -52,10 +52,10 @@ pub fn simulate(system: &System, rule: LaxityRule, until: Time) -> Vec<Finished>
             }
         }
         if happens || now == next_look {
-            let is_first = |job: &&Job| {
+            let is_first = |job: &&LaxityJob| {
                 pending.iter().all(|other| other.task != job.task || other.seq >= job.seq)
             };
-            let mut ready: Vec<Job> = pending.iter().filter(is_first).copied().collect();
+            let mut ready: Vec<LaxityJob> = pending.iter().filter(is_first).copied().collect();
             ready.sort_by_key(|job| {
                 let runs = running.iter().any(|other| other.is(job));
                 let tie = match rule {

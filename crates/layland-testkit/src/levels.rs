@@ -34,7 +34,7 @@ pub enum Within {
 
 /// A job that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ended {
+pub struct EndedJob {
     /// The position of its task.
     pub task: usize,
     /// The number of the job, from 0.
@@ -45,7 +45,7 @@ pub struct Ended {
     pub end: i64,
 }
 
-struct Pending {
+struct PendingJob {
     task: usize,
     job: usize,
     arrival: i64,
@@ -63,9 +63,9 @@ pub fn run(
     cpus: usize,
     within: Within,
     until: i64,
-) -> Vec<Ended> {
+) -> Vec<EndedJob> {
     let mut next = vec![0; tasks.len()];
-    let mut pending: Vec<Pending> = Vec::new();
+    let mut pending: Vec<PendingJob> = Vec::new();
     let mut ended = Vec::new();
     let mut drawn = match within {
         Within::Random(seed) => seed | 1,
@@ -76,7 +76,7 @@ pub fn run(
             while of_task.get(next[task]).is_some_and(|&at| at <= now) {
                 let (job, arrival) = (next[task], of_task[next[task]]);
                 let left = tasks[task].wcet;
-                pending.push(Pending { task, job, arrival, left, ran: false, served: arrival });
+                pending.push(PendingJob { task, job, arrival, left, ran: false, served: arrival });
                 next[task] += 1;
             }
         }
@@ -116,7 +116,7 @@ pub fn run(
             }
         }
         let done = pending.extract_if(.., |job| job.left == 0);
-        ended.extend(done.map(|job| Ended {
+        ended.extend(done.map(|job| EndedJob {
             task: job.task,
             job: job.job,
             arrival: job.arrival,
@@ -128,7 +128,7 @@ pub fn run(
 }
 
 /// Returns the greatest response time of the ended jobs of each task, or 0 if none ended.
-pub fn greatest(tasks: &[Levelled], ended: &[Ended]) -> Vec<i64> {
+pub fn greatest(tasks: &[Levelled], ended: &[EndedJob]) -> Vec<i64> {
     let mut greatest = vec![0; tasks.len()];
     for job in ended {
         greatest[job.task] = greatest[job.task].max(job.end - job.arrival);

@@ -25,7 +25,7 @@ pub type Tick = Option<(TaskId, u64, bool)>;
 
 /// The record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct RunRecord {
     /// For each tick, the state of each CPU.
     pub ticks: Vec<Vec<Tick>>,
     /// The ends of jobs.
@@ -35,25 +35,25 @@ pub struct Ran {
 }
 
 /// A requested resource, the number of the request, and true if the job has to wait.
-type Asked = Option<(ResourceId, u64, bool)>;
+type LockRequest = Option<(ResourceId, u64, bool)>;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Job {
+struct LockingJob {
     seq: u64,
     deadline: i64,
     at: usize,
     left: i64,
     begun: bool,
     /// The requested resource, if there is one; the job either retries or has to wait.
-    asked: Asked,
+    asked: LockRequest,
     held: Vec<(ResourceId, u64)>,
     wakes: Option<i64>,
 }
 
-impl Job {
-    fn new(seq: u64, deadline: i64) -> Job {
+impl LockingJob {
+    fn new(seq: u64, deadline: i64) -> LockingJob {
         let (at, left, begun, asked, held, wakes) = (0, 0, false, None, Vec::new(), None);
-        Job { seq, deadline, at, left, begun, asked, held, wakes }
+        LockingJob { seq, deadline, at, left, begun, asked, held, wakes }
     }
 }
 
@@ -65,22 +65,22 @@ struct Ticker<'a> {
     /// The place of each task in the order.
     place: Vec<i64>,
     programs: Vec<Arc<[Step]>>,
-    jobs: Vec<Option<Job>>,
+    jobs: Vec<Option<LockingJob>>,
     /// The number and the deadline of jobs that have arrived and whose predecessors have not ended.
     waiting: Vec<VecDeque<(u64, i64)>>,
     numbers: u64,
-    ran: Ran,
+    ran: RunRecord,
     now: i64,
 }
 
-type Key = (u8, i64, i64, i64);
+type LockingKey = (u8, i64, i64, i64);
 
 /// Simulates jobs that need their WCETs, up to a time. Also returns the number of preemptions of
 /// each task's jobs.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::Locking`].
-pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> (Ran, Vec<u64>) {
+pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> (RunRecord, Vec<u64>) {
     let mut ticker = Ticker::new(system, rule);
     let preemptions = ticker.run(until.ns());
     let Ticker { mut ran, .. } = ticker;
@@ -121,7 +121,7 @@ impl Ticker<'_> {
             jobs: vec![None; n],
             waiting: vec![VecDeque::new(); n],
             numbers: 0,
-            ran: Ran::default(),
+            ran: RunRecord::default(),
             now: 0,
         }
     }
@@ -197,7 +197,7 @@ impl Ticker<'_> {
                 if self.jobs[task].is_none()
                     && let Some((seq, deadline)) = self.waiting[task].pop_front()
                 {
-                    self.jobs[task] = Some(Job::new(seq, deadline));
+                    self.jobs[task] = Some(LockingJob::new(seq, deadline));
                     self.load(task);
                 }
             }
@@ -444,7 +444,7 @@ impl Ticker<'_> {
         }
     }
 
-    fn key(&self, task: usize, depth: usize) -> Key {
+    fn key(&self, task: usize, depth: usize) -> LockingKey {
         let place = self.place[task];
         let Some(job) = &self.jobs[task] else { return (9, 0, 0, place) };
         let global = job.held.iter().find(|held| self.is_global(held.0));

@@ -112,9 +112,10 @@ impl Daemon {
         while begun.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait()? {
                 let took = begun.elapsed();
-                return match status.success() {
-                    true => Ok(took),
-                    false => Err(io::Error::other(format!("the daemon ended with {status}"))),
+                return if status.success() {
+                    Ok(took)
+                } else {
+                    Err(io::Error::other(format!("the daemon ended with {status}")))
                 };
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -229,7 +230,7 @@ pub fn flood(daemon: &Daemon, connections: usize, questions: usize) -> io::Resul
 
 /// The results of many messages.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct MessageResults {
     /// The number of messages sent.
     pub sent: u64,
     /// The number of answers.
@@ -334,9 +335,9 @@ fn message(draws: &mut Draws, daemon: u32) -> (Vec<u8>, Due) {
 }
 
 /// Lets one user send `count` messages.
-fn talks(daemon: &Daemon, user: u32, count: u64, seed: u64) -> io::Result<Told> {
+fn talks(daemon: &Daemon, user: u32, count: u64, seed: u64) -> io::Result<MessageResults> {
     let mut draws = Draws(seed);
-    let mut told = Told::default();
+    let mut told = MessageResults::default();
     let mut stream = daemon.knock(user)?;
     while told.sent < count {
         let (said, due) = message(&mut draws, daemon.pid());
@@ -395,9 +396,14 @@ fn talks(daemon: &Daemon, user: u32, count: u64, seed: u64) -> io::Result<Told> 
 ///
 /// # Errors
 /// If a message is not answered.
-pub fn messages(daemon: &Daemon, users: &[u32], count: u64, seed: u64) -> io::Result<Told> {
+pub fn messages(
+    daemon: &Daemon,
+    users: &[u32],
+    count: u64,
+    seed: u64,
+) -> io::Result<MessageResults> {
     let each = count.div_ceil(users.len().max(1) as u64);
-    let talked: Vec<io::Result<Told>> = std::thread::scope(|scope| {
+    let talked: Vec<io::Result<MessageResults>> = std::thread::scope(|scope| {
         let talking = users.iter().map(|&user| {
             scope.spawn(move || {
                 talks(daemon, user, each, seed.wrapping_mul(1_000) + u64::from(user))
@@ -406,9 +412,9 @@ pub fn messages(daemon: &Daemon, users: &[u32], count: u64, seed: u64) -> io::Re
         let talking: Vec<_> = talking.collect();
         talking.into_iter().map(|one| one.join().expect("it does not panic")).collect()
     });
-    let mut all = Told::default();
+    let mut all = MessageResults::default();
     for told in talked {
-        let Told { sent, answers, ended, wrong, slowest } = told?;
+        let MessageResults { sent, answers, ended, wrong, slowest } = told?;
         all.sent += sent;
         all.answers += answers;
         all.ended += ended;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The state of jobs and CPUs, as an engine sees it.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct EngineView {
     /// The job on each CPU.
     pub running: BTreeMap<CpuId, JobId>,
     /// The ready jobs.
@@ -25,7 +25,7 @@ pub struct Seen {
     joins: BTreeMap<RequestId, TaskId>,
 }
 
-impl Seen {
+impl EngineView {
     /// Records an event that the policy receives.
     pub fn told(&mut self, event: &Event) {
         match *event {
@@ -108,7 +108,7 @@ pub(crate) fn is_endless(system: &System, needs: Needs, task: TaskId) -> bool {
 pub struct Hasty<P> {
     policy: P,
     random: Random,
-    seen: Seen,
+    seen: EngineView,
     ranks: TaskMap<i64>,
     endless: TaskMap<bool>,
     /// The events of this round.
@@ -128,7 +128,7 @@ impl<P: Policy> Hasty<P> {
             policy,
             // A stream of random numbers that no task uses.
             random: Random::of_task(seed, 0x0E4D),
-            seen: Seen::default(),
+            seen: EngineView::default(),
             ranks: ids().map(|id| system.tasks[id].rank).collect(),
             endless: ids().map(|id| is_endless(system, needs, id)).collect(),
             events: Vec::new(),
@@ -200,7 +200,7 @@ impl<P: Policy + Clone + 'static> Policy for Hasty<P> {
 
 /// The result of [`removed_early`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Comparison {
+pub struct EarlyRemovals {
     /// The number of jobs that lost a CPU to another job.
     pub compared: u64,
     /// The number of compared jobs for which the two ways differ, in the jobs that run, in their
@@ -213,10 +213,10 @@ pub struct Comparison {
 /// to equal states.
 ///
 /// `fresh` is the policy before the first step.
-pub fn removed_early(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Comparison {
-    let (mut policy, mut seen) = (fresh, Seen::default());
+pub fn removed_early(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> EarlyRemovals {
+    let (mut policy, mut seen) = (fresh, EngineView::default());
     let needs = policy.needs();
-    let mut found = Comparison::default();
+    let mut found = EarlyRemovals::default();
     for Step { now, events, actions } in steps {
         let (before, seen_before) = (policy.clone(), seen.clone());
         events.iter().for_each(|event| seen.told(event));
@@ -266,7 +266,7 @@ pub fn removed_early(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) ->
     found
 }
 
-fn tell(on: &mut (Box<dyn Policy>, Seen), now: Time, events: &[Event]) {
+fn tell(on: &mut (Box<dyn Policy>, EngineView), now: Time, events: &[Event]) {
     let mut actions = Vec::new();
     for event in events {
         on.1.told(event);

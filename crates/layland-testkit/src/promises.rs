@@ -8,7 +8,7 @@
 //! the admission or after it.
 //!
 //! No job of an admitted thread may be later than the delay that the machine itself causes for a
-//! thread of the highest priority ([`Found::machine`]), unless `exec` has withdrawn its promise.
+//! thread of the highest priority ([`PromiseResults::machine`]), unless `exec` has withdrawn its promise.
 #![expect(clippy::disallowed_methods, reason = "processes take real time")]
 
 use layland_gen::{Aspect, Random};
@@ -150,7 +150,7 @@ fn figures(out: &str) -> Option<(u64, i64)> {
 
 /// A task, in microseconds.
 #[derive(Clone, Copy, Debug)]
-struct Task {
+struct DrawnTask {
     runtime: i64,
     deadline: i64,
     period: i64,
@@ -158,7 +158,7 @@ struct Task {
 
 /// The results of the sets of one policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct PolicyResults {
     /// The number of threads that requested admission.
     pub asked: u64,
     /// The number of admitted threads.
@@ -175,9 +175,9 @@ pub struct Row {
 
 /// The results of a campaign.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct PromiseResults {
     /// The results for each policy.
-    pub rows: BTreeMap<&'static str, Row>,
+    pub rows: BTreeMap<&'static str, PolicyResults>,
     /// The maximum delay that the machine caused for a job of a thread of the highest priority of SCHED_FIFO.
     pub machine: Duration,
     /// The number of strangers of SCHED_DEADLINE that the kernel rejected because of the reservations.
@@ -194,7 +194,7 @@ pub struct Campaign {
     python: String,
     random: Random,
     cpus: usize,
-    found: Found,
+    found: PromiseResults,
     /// The number of sets so far.
     number: u64,
 }
@@ -204,12 +204,13 @@ impl Campaign {
     pub fn new(program: &Path, seed: u64) -> Campaign {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let random = Random::new(seed, 0, Aspect::Periods);
-        let (program, python, found) = (program.to_owned(), interpreter(), Found::default());
+        let (program, python, found) =
+            (program.to_owned(), interpreter(), PromiseResults::default());
         Campaign { program, python, random, cpus, found, number: 0 }
     }
 
     /// Returns the results so far.
-    pub fn found(&self) -> &Found {
+    pub fn found(&self) -> &PromiseResults {
         &self.found
     }
 
@@ -217,7 +218,7 @@ impl Campaign {
         self.random.below(bound.max(1).unsigned_abs()) as i64
     }
 
-    fn task(&mut self) -> Task {
+    fn task(&mut self) -> DrawnTask {
         let period = [10, 20, 40, 50, 100][self.below(5) as usize] * 1_000;
         let runtime = period * (10 + self.below(35)) / 100;
         let earliest = (runtime * 3 / 2).max(period / 2);
@@ -225,7 +226,7 @@ impl Campaign {
             0 => period,
             _ => earliest + self.below(period - earliest + 1),
         };
-        Task { runtime, deadline, period }
+        DrawnTask { runtime, deadline, period }
     }
 
     /// Measures the delay that the machine causes for a loop of the highest priority on each CPU,
@@ -272,8 +273,8 @@ impl Campaign {
     }
 
     /// Requests admission under a policy for the loop of a task that waits.
-    fn ask(&self, policy: &str, number: usize, task: Task, pid: &str) -> io::Result<Process> {
-        let Task { runtime, deadline, period } = task;
+    fn ask(&self, policy: &str, number: usize, task: DrawnTask, pid: &str) -> io::Result<Process> {
+        let DrawnTask { runtime, deadline, period } = task;
         let mut command = Command::new(&self.program);
         command.args(["exec", "--strict", "-p", policy, "--pid", pid]);
         command.args(["--name", &format!("task{number}")]).env("NO_COLOR", "1");
@@ -304,7 +305,7 @@ impl Campaign {
         let stranger = STRANGERS[self.below(STRANGERS.len() as i64) as usize];
         self.number += 1;
         let count = 1 + self.below(3);
-        let tasks: Vec<Task> = (0..count).map(|_| self.task()).collect();
+        let tasks: Vec<DrawnTask> = (0..count).map(|_| self.task()).collect();
         let once = self.watch(policy, stranger, &tasks)?;
         if once.is_empty() {
             return Ok(());
@@ -321,7 +322,7 @@ impl Campaign {
         &mut self,
         policy: &'static str,
         stranger: Stranger,
-        tasks: &[Task],
+        tasks: &[DrawnTask],
     ) -> io::Result<Vec<String>> {
         let mut broken = Vec::new();
         let mut others = Vec::new();

@@ -32,7 +32,7 @@ pub fn with_servers(mut system: System, draws: &[u64]) -> System {
 }
 
 #[derive(Clone, Copy)]
-struct Job {
+struct ServedJob {
     task: TaskId,
     seq: u64,
     arrival: i64,
@@ -97,10 +97,10 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
     let mut ticking: TaskMap<Option<Ticking>> =
         servers.values().map(|server| server.map(Ticking::of)).collect();
     let mut arrived: TaskMap<u64> = TaskMap::filled(0, system.tasks.len());
-    let mut pending: Vec<Job> = Vec::new();
+    let mut pending: Vec<ServedJob> = Vec::new();
     let mut finished = Vec::new();
     for now in 0..until.ns() {
-        let aborts = |job: &Job| system.tasks[job.task].on_miss == OnMiss::Abort;
+        let aborts = |job: &ServedJob| system.tasks[job.task].on_miss == OnMiss::Abort;
         pending.retain(|job| !(aborts(job) && job.deadline <= now));
         for (id, task) in system.tasks.iter() {
             let since = now - task.offset.ns();
@@ -119,7 +119,7 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                     _ => task.own_wcet(),
                 };
                 let deadline = now + task.deadline.ns();
-                pending.push(Job { task: id, seq, arrival: now, deadline, left: work.ns() });
+                pending.push(ServedJob { task: id, seq, arrival: now, deadline, left: work.ns() });
             }
         }
         for id in system.tasks.ids() {
@@ -128,12 +128,12 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             ticking.begin(*kind, now, work().any(|job| job.arrival < now), work().next().is_some());
         }
         for group in groups {
-            let may_run = |job: &&Job| {
-                let first = |other: &Job| other.task != job.task || other.seq >= job.seq;
+            let may_run = |job: &&ServedJob| {
+                let first = |other: &ServedJob| other.task != job.task || other.seq >= job.seq;
                 let has_budget = ticking[job.task].as_ref().is_none_or(|it| it.may_run(*kind));
                 group.tasks.contains(&job.task) && pending.iter().all(first) && has_budget
             };
-            let key = |job: &&Job| {
+            let key = |job: &&ServedJob| {
                 let task = &system.tasks[job.task];
                 (order.fixed_key(task), task.rank, job.task)
             };
@@ -141,7 +141,7 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             if let Some(ticking) = &mut ticking[runs.task] {
                 ticking.run();
             }
-            let mine = |job: &&mut Job| (job.task, job.seq) == (runs.task, runs.seq);
+            let mine = |job: &&mut ServedJob| (job.task, job.seq) == (runs.task, runs.seq);
             pending.iter_mut().filter(mine).for_each(|job| job.left -= 1);
         }
         let done = pending.extract_if(.., |job| job.left == 0);

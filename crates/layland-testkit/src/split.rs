@@ -12,10 +12,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// `(C, D, T)`.
-pub type Load = (i64, i64, i64);
+pub type PlainLoad = (i64, i64, i64);
 
 /// Returns true if EDF meets the deadlines of sporadic tasks on one CPU. For small periods.
-pub fn fits(loads: &[Load]) -> bool {
+pub fn fits(loads: &[PlainLoad]) -> bool {
     let hyperperiod = loads.iter().fold(1, |all, &(_, _, t)| num_integer::lcm(all, t));
     let work: i64 = loads.iter().map(|&(c, _, t)| c * (hyperperiod / t)).sum();
     let longest = loads.iter().map(|&(_, d, _)| d).max().unwrap_or(0);
@@ -26,13 +26,13 @@ pub fn fits(loads: &[Load]) -> bool {
     work <= hyperperiod && (1..=hyperperiod + longest).all(|length| demand(length) <= length)
 }
 
-fn with(loads: &[Load], more: Load) -> bool {
-    let all: Vec<Load> = loads.iter().copied().chain([more]).collect();
+fn with(loads: &[PlainLoad], more: PlainLoad) -> bool {
+    let all: Vec<PlainLoad> = loads.iter().copied().chain([more]).collect();
     fits(&all)
 }
 
 /// Returns the largest budget up to `most` that fits with this window, or with a window of its own length.
-fn budget(loads: &[Load], window: Option<i64>, period: i64, most: i64) -> i64 {
+fn budget(loads: &[PlainLoad], window: Option<i64>, period: i64, most: i64) -> i64 {
     let fits = |&c: &i64| with(loads, (c, window.unwrap_or(c), period));
     (1..=most).rev().find(fits).unwrap_or(0)
 }
@@ -55,14 +55,35 @@ fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     tasks
 }
 
-/// The pieces during the placement, and the loads on each CPU.
-struct Placing {
-    pieces: TaskMap<Vec<Piece>>,
-    on: Vec<Vec<Load>>,
+/// Returns the pieces of the tasks of a system, by the description of the algorithms; `None` if a
+/// task has no place.
+pub fn assign(
+    system: &System,
+    splitting: Splitting,
+    order: SplitOrder,
+) -> Option<TaskMap<Vec<Piece>>> {
+    let placing = Placing {
+        system,
+        pieces: TaskMap::filled(Vec::new(), system.tasks.len()),
+        on: vec![Vec::new(); system.platform.cpu_count()],
+    };
+    let left = in_order(system, order);
+    match splitting {
+        Splitting::NextFirst | Splitting::NextBest => placing.cpu_by_cpu(left, splitting),
+        Splitting::FailFirst | Splitting::FailWorst => placing.whole_tasks_first(left, splitting),
+        Splitting::Windows => placing.in_windows(left),
+    }
 }
 
-impl Placing {
-    fn put(&mut self, id: TaskId, cpu: usize, offset: i64, load: Load) {
+/// The pieces during the placement, and the loads on each CPU.
+struct Placing<'a> {
+    system: &'a System,
+    pieces: TaskMap<Vec<Piece>>,
+    on: Vec<Vec<PlainLoad>>,
+}
+
+impl Placing<'_> {
+    fn put(&mut self, id: TaskId, cpu: usize, offset: i64, load: PlainLoad) {
         self.on[cpu].push(load);
         self.pieces[id].push(Piece {
             cpu: CpuId(cpu as u32),
@@ -71,137 +92,137 @@ impl Placing {
             deadline: Duration::from_ns(load.1),
         });
     }
-}
 
-/// Returns the pieces of the tasks of a system, by the description of the algorithms; `None` if a
-/// task has no place.
-pub fn assign(
-    system: &System,
-    splitting: Splitting,
-    order: SplitOrder,
-) -> Option<TaskMap<Vec<Piece>>> {
-    let cpus = system.platform.cpu_count();
-    let mut placing = Placing {
-        pieces: TaskMap::filled(Vec::new(), system.tasks.len()),
-        on: vec![Vec::new(); cpus],
-    };
-    let of = |id: TaskId| -> Load {
-        let task = &system.tasks[id];
-        (task.own_wcet().ns(), task.deadline.ns(), task.period.ns())
-    };
-    let mut left = in_order(system, order);
-    match splitting {
-        Splitting::NextFirst | Splitting::NextBest => {
-            let mut rest: Option<(TaskId, i64, Load)> = None;
-            for cpu in 0..cpus {
-                if let Some((id, offset, load)) = rest.take() {
-                    assert!(with(&placing.on[cpu], load), "the rest fits on an empty CPU");
-                    placing.put(id, cpu, offset, load);
+    /// Fills one CPU after the other. A task that does not fit is split for the rest of the CPU:
+    /// the first task, or the one with the largest share.
+    fn cpu_by_cpu(
+        mut self,
+        mut left: Vec<TaskId>,
+        splitting: Splitting,
+    ) -> Option<TaskMap<Vec<Piece>>> {
+        let mut rest: Option<(TaskId, i64, PlainLoad)> = None;
+        for cpu in 0..self.on.len() {
+            if let Some((id, offset, load)) = rest.take() {
+                assert!(with(&self.on[cpu], load), "the rest fits on an empty CPU");
+                self.put(id, cpu, offset, load);
+            }
+            left.retain(|&id| {
+                let fits = with(&self.on[cpu], load(self.system, id));
+                if fits {
+                    self.put(id, cpu, 0, load(self.system, id));
                 }
-                left.retain(|&id| {
-                    let fits = with(&placing.on[cpu], of(id));
-                    if fits {
-                        placing.put(id, cpu, 0, of(id));
-                    }
-                    !fits
-                });
-                if cpu + 1 == cpus {
+                !fits
+            });
+            if cpu + 1 == self.on.len() {
+                break;
+            }
+            let part = |&id: &TaskId| {
+                let (c, _, t) = load(self.system, id);
+                budget(&self.on[cpu], None, t, c - 1)
+            };
+            let chosen = if splitting == Splitting::NextBest {
+                let share =
+                    |id: &TaskId| layland_model::Rate::new(part(id), load(self.system, *id).2);
+                let most = left.iter().map(share).max();
+                left.iter().copied().find(|id| Some(share(id)) == most)
+            } else {
+                left.first().copied()
+            };
+            let Some(id) = chosen else { continue };
+            let c = part(&id);
+            if c > 0 {
+                let (all, deadline, period) = load(self.system, id);
+                self.put(id, cpu, 0, (c, c, period));
+                rest = Some((id, c, (all - c, deadline - c, period)));
+                left.retain(|&other| other != id);
+            }
+        }
+        left.is_empty().then_some(self.pieces)
+    }
+
+    /// Places whole tasks, on the first CPU or on the one with the smallest load, and then splits
+    /// the others.
+    fn whole_tasks_first(
+        mut self,
+        mut left: Vec<TaskId>,
+        splitting: Splitting,
+    ) -> Option<TaskMap<Vec<Piece>>> {
+        let share = |loads: &[PlainLoad]| -> layland_model::Rate {
+            loads.iter().map(|&(c, _, t)| layland_model::Rate::new(c, t)).sum()
+        };
+        left.retain(|&id| {
+            let room: Vec<usize> = (0..self.on.len())
+                .filter(|&cpu| with(&self.on[cpu], load(self.system, id)))
+                .collect();
+            let cpu = if splitting == Splitting::FailWorst {
+                room.into_iter().min_by_key(|&cpu| (share(&self.on[cpu]), cpu))
+            } else {
+                room.first().copied()
+            };
+            if let Some(cpu) = cpu {
+                self.put(id, cpu, 0, load(self.system, id));
+            }
+            cpu.is_none()
+        });
+        for id in left {
+            let (mut c, mut d, t) = load(self.system, id);
+            let mut unused: Vec<usize> = (0..self.on.len()).collect();
+            let mut offset = 0;
+            loop {
+                if let Some(&cpu) = unused.iter().find(|&&cpu| with(&self.on[cpu], (c, d, t))) {
+                    self.put(id, cpu, offset, (c, d, t));
                     break;
                 }
-                let part = |&id: &TaskId| {
-                    let (c, _, t) = of(id);
-                    budget(&placing.on[cpu], None, t, c - 1)
-                };
-                let chosen = match splitting {
-                    Splitting::NextFirst => left.first().copied(),
-                    _ => {
-                        let share = |id: &TaskId| layland_model::Rate::new(part(id), of(*id).2);
-                        let most = left.iter().map(share).max();
-                        left.iter().copied().find(|id| Some(share(id)) == most)
-                    }
-                };
-                let Some(id) = chosen else { continue };
-                let c = part(&id);
-                if c > 0 {
-                    let (all, deadline, period) = of(id);
-                    placing.put(id, cpu, 0, (c, c, period));
-                    rest = Some((id, c, (all - c, deadline - c, period)));
-                    left.retain(|&other| other != id);
+                let part = |cpu: usize| budget(&self.on[cpu], None, t, c - 1);
+                let cpu = unused.iter().copied().max_by_key(|&cpu| (part(cpu), Reverse(cpu)))?;
+                let first = part(cpu);
+                if first == 0 {
+                    return None;
                 }
+                self.put(id, cpu, offset, (first, first, t));
+                (c, d, offset) = (c - first, d - first, offset + first);
+                unused.retain(|&other| other != cpu);
             }
-            left.is_empty().then_some(placing.pieces)
         }
-        Splitting::FailFirst | Splitting::FailWorst => {
-            let share = |loads: &[Load]| -> layland_model::Rate {
-                loads.iter().map(|&(c, _, t)| layland_model::Rate::new(c, t)).sum()
-            };
-            left.retain(|&id| {
-                let room: Vec<usize> =
-                    (0..cpus).filter(|&cpu| with(&placing.on[cpu], of(id))).collect();
-                let cpu = match splitting {
-                    Splitting::FailFirst => room.first().copied(),
-                    _ => room.into_iter().min_by_key(|&cpu| (share(&placing.on[cpu]), cpu)),
-                };
-                if let Some(cpu) = cpu {
-                    placing.put(id, cpu, 0, of(id));
-                }
-                cpu.is_none()
-            });
-            for id in left {
-                let (mut c, mut d, t) = of(id);
-                let mut unused: Vec<usize> = (0..cpus).collect();
-                let mut offset = 0;
-                loop {
-                    if let Some(&cpu) =
-                        unused.iter().find(|&&cpu| with(&placing.on[cpu], (c, d, t)))
-                    {
-                        placing.put(id, cpu, offset, (c, d, t));
-                        break;
-                    }
-                    let part = |cpu: usize| budget(&placing.on[cpu], None, t, c - 1);
-                    let cpu =
-                        unused.iter().copied().max_by_key(|&cpu| (part(cpu), Reverse(cpu)))?;
-                    let first = part(cpu);
-                    if first == 0 {
-                        return None;
-                    }
-                    placing.put(id, cpu, offset, (first, first, t));
-                    (c, d, offset) = (c - first, d - first, offset + first);
-                    unused.retain(|&other| other != cpu);
-                }
-            }
-            Some(placing.pieces)
-        }
-        Splitting::Windows => {
-            for id in left {
-                let (c, d, t) = of(id);
-                if let Some(cpu) = (0..cpus).find(|&cpu| with(&placing.on[cpu], (c, d, t))) {
-                    placing.put(id, cpu, 0, (c, d, t));
-                    continue;
-                }
-                let taken = (2..=cpus).find_map(|count| {
-                    let window = d / count as i64;
-                    let mut budgets: Vec<(Reverse<i64>, usize)> = (0..cpus)
-                        .map(|cpu| (Reverse(budget(&placing.on[cpu], Some(window), t, c)), cpu))
-                        .collect();
-                    budgets.sort_unstable();
-                    budgets.truncate(count);
-                    let sum: i64 = budgets.iter().map(|(Reverse(b), _)| b).sum();
-                    (sum >= c).then_some((window, budgets))
-                });
-                let (window, budgets) = taken?;
-                let mut rest = c;
-                for (k, (Reverse(b), cpu)) in budgets.into_iter().enumerate() {
-                    let own = b.min(rest);
-                    if own > 0 {
-                        placing.put(id, cpu, k as i64 * window, (own, window, t));
-                        rest -= own;
-                    }
-                }
-            }
-            Some(placing.pieces)
-        }
+        Some(self.pieces)
     }
+
+    /// Places each task as a whole or in windows of equal length.
+    fn in_windows(mut self, left: Vec<TaskId>) -> Option<TaskMap<Vec<Piece>>> {
+        for id in left {
+            let (c, d, t) = load(self.system, id);
+            if let Some(cpu) = (0..self.on.len()).find(|&cpu| with(&self.on[cpu], (c, d, t))) {
+                self.put(id, cpu, 0, (c, d, t));
+                continue;
+            }
+            let taken = (2..=self.on.len()).find_map(|count| {
+                let window = d / count as i64;
+                let mut budgets: Vec<(Reverse<i64>, usize)> = (0..self.on.len())
+                    .map(|cpu| (Reverse(budget(&self.on[cpu], Some(window), t, c)), cpu))
+                    .collect();
+                budgets.sort_unstable();
+                budgets.truncate(count);
+                let sum: i64 = budgets.iter().map(|(Reverse(b), _)| b).sum();
+                (sum >= c).then_some((window, budgets))
+            });
+            let (window, budgets) = taken?;
+            let mut rest = c;
+            for (k, (Reverse(b), cpu)) in budgets.into_iter().enumerate() {
+                let own = b.min(rest);
+                if own > 0 {
+                    self.put(id, cpu, k as i64 * window, (own, window, t));
+                    rest -= own;
+                }
+            }
+        }
+        Some(self.pieces)
+    }
+}
+
+/// Returns the load of a whole task.
+fn load(system: &System, id: TaskId) -> PlainLoad {
+    let task = &system.tasks[id];
+    (task.own_wcet().ns(), task.deadline.ns(), task.period.ns())
 }
 
 /// Returns the running jobs of a trace for each nanosecond and CPU, up to the end of the run.
@@ -211,17 +232,17 @@ pub fn schedule(
     pieces: &TaskMap<Vec<Piece>>,
     trace: &Trace,
 ) -> Vec<(i64, usize, JobId)> {
-    struct State {
+    struct SplitJob {
         arrival: i64,
         needs: i64,
         piece: usize,
         used: i64,
     }
     let rank = |task: TaskId| (system.tasks[task].rank, task);
-    let mut jobs: BTreeMap<JobId, State> = BTreeMap::new();
+    let mut jobs: BTreeMap<JobId, SplitJob> = BTreeMap::new();
     for record in &trace.jobs {
         let needs = record.completion().map_or(i64::MAX, |_| record.executed.ns());
-        let state = State { arrival: record.job.arrival.ns(), needs, piece: 0, used: 0 };
+        let state = SplitJob { arrival: record.job.arrival.ns(), needs, piece: 0, used: 0 };
         jobs.insert(record.job.id, state);
     }
     let mut runs = Vec::new();
@@ -235,7 +256,7 @@ pub fn schedule(
                 let piece = pieces[id.task][state.piece];
                 piece.cpu == cpu && state.arrival + piece.offset.ns() <= now && first_of_task(id)
             });
-            let due = |id: &JobId, state: &State| {
+            let due = |id: &JobId, state: &SplitJob| {
                 let piece = pieces[id.task][state.piece];
                 (state.arrival + piece.due().ns(), rank(id.task))
             };

@@ -22,7 +22,7 @@ pub struct Finished {
     pub deadline: i64,
 }
 
-struct Ready {
+struct TickJob {
     task: TaskId,
     seq: u64,
     /// The arrival, by which the job queues under [`JobOrder::Levels`].
@@ -43,8 +43,8 @@ fn demand(task: &Task, seq: u64) -> i64 {
 
 /// Removes the jobs that cannot complete in time, of those that are first of their tasks. Then the next
 /// job of the task is first.
-fn abort_infeasible(pending: &mut Vec<Ready>, now: i64) {
-    let next = |pending: &[Ready]| {
+fn abort_infeasible(pending: &mut Vec<TickJob>, now: i64) {
+    let next = |pending: &[TickJob]| {
         let is_first = |at: usize| !pending[..at].iter().any(|job| job.task == pending[at].task);
         let cannot = |at: usize| now + pending[at].wcet_left.max(1) > pending[at].deadline;
         (0..pending.len()).find(|&at| is_first(at) && cannot(at))
@@ -62,19 +62,19 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
     let ScheduleRule::HighestFirst { groups, order: rule_order } = rule else {
         panic!("only highest-first policies can be simulated by ticks")
     };
-    let mut pending: Vec<Ready> = Vec::new();
+    let mut pending: Vec<TickJob> = Vec::new();
     let mut finished = Vec::new();
     // The jobs that ran in the previous tick.
     let mut ran: Vec<(TaskId, u64)> = Vec::new();
     for now in 0..until.ns() {
-        let aborts = |job: &Ready| system.tasks[job.task].on_miss == OnMiss::Abort;
+        let aborts = |job: &TickJob| system.tasks[job.task].on_miss == OnMiss::Abort;
         pending.retain(|job| !(aborts(job) && job.deadline <= now));
         for (id, task) in system.tasks.iter() {
             let since = now - task.offset.ns();
             let skips = task.on_miss == OnMiss::Skip && pending.iter().any(|job| job.task == id);
             if since >= 0 && since % task.period.ns() == 0 && !skips {
                 let seq = (since / task.period.ns()) as u64;
-                pending.push(Ready {
+                pending.push(TickJob {
                     task: id,
                     seq,
                     since: now,
@@ -87,7 +87,7 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
         if *rule_order == JobOrder::Feasible {
             abort_infeasible(&mut pending, now);
         }
-        let key = |job: &Ready| {
+        let key = |job: &TickJob| {
             let task = &system.tasks[job.task];
             let key = match order {
                 Order::Deadline => job.deadline,

@@ -29,10 +29,8 @@ pub fn is_a_factor(tasks: &[Plain], cut: usize, x: &Rate) -> bool {
     let high = sum(&|low, _, is_high| if is_high { low } else { 0 });
     let own = sum(&|_, own, is_high| if is_high { own } else { 0 });
     // Without high work the low mode needs no factor. The test excludes low tasks that fill the CPU.
-    let low_fits = match *x > Rate::ZERO {
-        true => &low + &(&high / x) <= Rate::ONE,
-        false => high == Rate::ZERO,
-    };
+    let low_fits =
+        if *x > Rate::ZERO { &low + &(&high / x) <= Rate::ONE } else { high == Rate::ZERO };
     low < Rate::ONE && low_fits && &(x * &low) + &own <= Rate::ONE
 }
 
@@ -65,9 +63,12 @@ fn lengths(tasks: &[Plain], cut: usize) -> Option<std::ops::RangeInclusive<i64>>
         let utilization: Rate = mode.iter().map(|&(period, wcet)| Rate::new(wcet, period)).sum();
         let work = Rate::whole(mode.iter().map(|&(_, wcet)| wcet).sum());
         let room = Rate::ONE - utilization;
-        (room >= Rate::ZERO).then(|| match room > Rate::ZERO {
-            true => periodic.min((work / room).floor().expect("it is small") + 1),
-            false => periodic,
+        (room >= Rate::ZERO).then(|| {
+            if room > Rate::ZERO {
+                periodic.min((work / room).floor().expect("it is small") + 1)
+            } else {
+                periodic
+            }
         })
     };
     let modal = || tasks.iter().map(|task| in_two_modes(task, cut));

@@ -43,8 +43,7 @@ struct Instants {
 /// use layland_trace::testing::{at, id, segment, task};
 /// use layland_trace::{Chained, Job, JobEnd, Recorder};
 /// let mut system = System::new(1, vec![task("camera", 1, 5)]);
-/// let (name, tasks) = ("see".to_owned(), [TaskId(0)].into());
-/// system.chains.push(Chain { name, tasks, communication: Communication::Implicit });
+/// system.chains.push(Chain::new("see", [TaskId(0)], Communication::Implicit));
 /// let mut chained = Chained::new(&system);
 /// for seq in 0..2 {
 ///     let (arrival, begin) = (at(5 * seq), 5 * seq + 2);

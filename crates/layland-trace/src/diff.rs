@@ -141,7 +141,7 @@ pub struct Comparison {
 /// ```
 pub fn diff(a: &Trace, b: &Trace, tolerance: Duration) -> Comparison {
     let until = a.over.min(b.over);
-    let (a, b) = (Run::new(a), Run::new(b));
+    let (a, b) = (IndexedRun::new(a), IndexedRun::new(b));
     let mut times: Vec<Time> = (a.trace.segments.iter().chain(&b.trace.segments))
         .flat_map(|segment| [segment.start, segment.end])
         .filter(|&at| at < until)
@@ -193,13 +193,13 @@ pub fn diff(a: &Trace, b: &Trace, tolerance: Duration) -> Comparison {
 }
 
 /// A run, indexed for queries.
-struct Run<'a> {
+struct IndexedRun<'a> {
     trace: &'a Trace,
     by_cpu: BTreeMap<CpuId, Vec<&'a Segment>>,
     jobs: BTreeMap<JobId, &'a JobRecord>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> IndexedRun<'a> {
     fn new(trace: &'a Trace) -> Self {
         let mut by_cpu: BTreeMap<CpuId, Vec<&Segment>> = BTreeMap::new();
         for segment in &trace.segments {
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
         }
         by_cpu.values_mut().for_each(|segments| segments.sort_by_key(|segment| segment.start));
         let jobs = trace.jobs.iter().map(|record| (record.job.id, record)).collect();
-        Run { trace, by_cpu, jobs }
+        IndexedRun { trace, by_cpu, jobs }
     }
 
     /// The job that a CPU runs from this time on.
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn reason(a: &Run, b: &Run, cpu: CpuId, at: Time, tolerance: Duration) -> Reason {
+fn reason(a: &IndexedRun, b: &IndexedRun, cpu: CpuId, at: Time, tolerance: Duration) -> Reason {
     let (x, y) = (a.on(cpu, at), b.on(cpu, at));
     // Each job that runs in one of the runs, with the other run.
     let pairs = || {

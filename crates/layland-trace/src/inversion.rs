@@ -38,7 +38,7 @@ impl Inversion {
 
 /// A change at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum InversionStep {
     // Steps at one instant are sorted in this order.
     Stops(CpuId),
     Ends(JobId),
@@ -57,7 +57,7 @@ pub fn inversions(
 ) -> Vec<Inversion> {
     let deadlines: BTreeMap<JobId, Time> =
         trace.jobs.iter().map(|record| (record.job.id, record.job.deadline)).collect();
-    let mut steps: Vec<(Time, Step)> = Vec::new();
+    let mut steps: Vec<(Time, InversionStep)> = Vec::new();
     let mut last_end: BTreeMap<TaskId, Time> = BTreeMap::new();
     let mut jobs: Vec<&JobRecord> = trace.jobs.iter().collect();
     jobs.sort_by_key(|record| record.job.id);
@@ -69,13 +69,13 @@ pub fn inversions(
         last_end.insert(id.task, end);
         // A job that ends at the instant at which it becomes ready never waits.
         if ready < end {
-            steps.push((ready, Step::Ready(id)));
-            steps.push((end, Step::Ends(id)));
+            steps.push((ready, InversionStep::Ready(id)));
+            steps.push((end, InversionStep::Ends(id)));
         }
     }
     for segment in &trace.segments {
-        steps.push((segment.start, Step::Runs(segment.cpu, segment.job)));
-        steps.push((segment.end, Step::Stops(segment.cpu)));
+        steps.push((segment.start, InversionStep::Runs(segment.cpu, segment.job)));
+        steps.push((segment.end, InversionStep::Stops(segment.cpu)));
     }
     steps.sort();
     let mut ready: Vec<JobId> = Vec::new();
@@ -85,10 +85,10 @@ pub fn inversions(
     let mut steps = steps.into_iter().peekable();
     while let Some((now, step)) = steps.next() {
         match step {
-            Step::Stops(cpu) => set(&mut running, cpu, None),
-            Step::Runs(cpu, job) => set(&mut running, cpu, Some(job)),
-            Step::Ready(job) => ready.push(job),
-            Step::Ends(job) => ready.retain(|&other| other != job),
+            InversionStep::Stops(cpu) => set(&mut running, cpu, None),
+            InversionStep::Runs(cpu, job) => set(&mut running, cpu, Some(job)),
+            InversionStep::Ready(job) => ready.push(job),
+            InversionStep::Ends(job) => ready.retain(|&other| other != job),
         }
         // Evaluate the state only after all steps of an instant.
         if steps.peek().is_some_and(|&(next, _)| next == now) {

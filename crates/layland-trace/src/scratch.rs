@@ -57,7 +57,7 @@ impl Scratch {
 
     /// Creates an empty spool, which is written and then read once.
     pub fn spool(&self) -> Spool {
-        Spool { scratch: self.clone(), held: Held::Memory(Vec::new()) }
+        Spool { scratch: self.clone(), held: Storage::Memory(Vec::new()) }
     }
 }
 
@@ -65,11 +65,11 @@ impl Scratch {
 #[derive(Debug)]
 pub struct Spool {
     scratch: Scratch,
-    held: Held,
+    held: Storage,
 }
 
 #[derive(Debug)]
-enum Held {
+enum Storage {
     Memory(Vec<u8>),
     File(BufWriter<File>),
 }
@@ -81,8 +81,8 @@ impl Spool {
     /// Returns an error if the file cannot be written or read.
     pub fn read_again(self) -> io::Result<Box<dyn Read>> {
         match self.held {
-            Held::Memory(bytes) => Ok(Box::new(Cursor::new(bytes))),
-            Held::File(out) => {
+            Storage::Memory(bytes) => Ok(Box::new(Cursor::new(bytes))),
+            Storage::File(out) => {
                 let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
                 file.rewind()?;
                 Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
@@ -93,23 +93,23 @@ impl Spool {
 
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Held::Memory(held) = &mut self.held
+        if let Storage::Memory(held) = &mut self.held
             && held.len().saturating_add(bytes.len()) > self.scratch.room
         {
             let mut file = BufWriter::with_capacity(1 << 16, self.scratch.file()?);
             file.write_all(held)?;
-            self.held = Held::File(file);
+            self.held = Storage::File(file);
         }
         match &mut self.held {
-            Held::Memory(held) => held.write(bytes),
-            Held::File(file) => file.write(bytes),
+            Storage::Memory(held) => held.write(bytes),
+            Storage::File(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.held {
-            Held::Memory(_) => Ok(()),
-            Held::File(file) => file.flush(),
+            Storage::Memory(_) => Ok(()),
+            Storage::File(file) => file.flush(),
         }
     }
 }

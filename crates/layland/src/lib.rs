@@ -49,7 +49,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `command` (default) | the program `layland` as a library: [`main_with`], and the feature `answers` |
-//! | `answers` | the answers of the program about sets in memory, without the program: [`answers`]; also for a browser |
+//! | `answers` | the questions of the program and their answers, with pages and charts, without the program: [`answers`]; also for a browser |
 //! | `lab` (default) | experiments: [`lab`] |
 //! | `ext` | threads under sched_ext; needs Linux 7.2, libelf and zlib |
 
@@ -81,17 +81,15 @@ pub mod answers;
 mod cli;
 #[cfg(feature = "command")]
 mod command;
-#[cfg(feature = "answers")]
-#[cfg_attr(
-    not(feature = "command"),
-    expect(dead_code, reason = "the program alone prints answers")
-)]
+#[cfg(feature = "command")]
 mod commands;
 #[cfg(feature = "answers")]
 #[cfg_attr(
     not(feature = "command"),
-    expect(dead_code, reason = "the program alone prints answers")
+    expect(dead_code, reason = "the program alone writes files and draws for a terminal")
 )]
+mod pages;
+#[cfg(feature = "command")]
 mod ui;
 
 #[cfg(feature = "command")]

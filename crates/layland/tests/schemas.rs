@@ -104,6 +104,19 @@ fn verdicts() {
 }
 
 #[test]
+fn chains() {
+    let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/chains.in/limits.toml");
+    for (command, answers) in [("check", "policies"), ("sim", "results")] {
+        let answer = is(command, &[command, book, "--policy", "p-rm", "--json"]);
+        let chains = answer[answers][0]["chains"].as_array().expect("a list");
+        assert_eq!(chains.len(), 3);
+        let constraint = |chain: &Value, key: &str| usize::from(chain[key].is_object());
+        let of = |chain: &Value| constraint(chain, "max_reaction") + constraint(chain, "max_age");
+        assert_eq!(chains.iter().map(of).sum::<usize>(), 4);
+    }
+}
+
+#[test]
 fn certificates() {
     let schema = schema("certificate");
     let mut kinds = BTreeSet::new();

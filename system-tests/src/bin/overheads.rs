@@ -8,7 +8,7 @@
 
 use layland_model::{Duration, TaskId};
 use layland_system_tests::overheads::{
-    Amount, Costs, Measured, TASKS, Traces, imported, markdown, on_host, sets, waits,
+    Amount, Measured, OverheadSystems, TASKS, Traces, imported, markdown, on_host, sets, waits,
 };
 use layland_system_tests::{Guest, Kernel, Profile, WITH_DEADLINE, static_layland};
 use std::error::Error;
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             for kernel in guest.kernels.iter().filter(|kernel| is_wanted(&kernel.label)) {
                 eprintln!("{}: {}", kernel.label, kernel.package);
                 figure_6(&guest, kernel, &program, &layland, &folder)?;
-                let costs = Costs { cpus: sets::CPUS, tasks: &TASKS, amount };
+                let costs = OverheadSystems { cpus: sets::CPUS, tasks: &TASKS, amount };
                 add(&kernel.label, costs.measure(&guest, kernel, &layland)?)?;
             }
         }

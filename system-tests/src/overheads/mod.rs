@@ -249,7 +249,7 @@ fn tracing(functions: &[&str], command: &str) -> String {
 /// The systems of the paper that a guest runs. The guest has one CPU more than the tasks, for the
 /// manager and everything else.
 #[derive(Clone, Copy)]
-pub struct Costs<'a> {
+pub struct OverheadSystems<'a> {
     /// The number of CPUs of the tasks.
     pub cpus: u32,
     /// The numbers of tasks of the systems.
@@ -258,7 +258,7 @@ pub struct Costs<'a> {
     pub amount: Amount,
 }
 
-impl Costs<'_> {
+impl OverheadSystems<'_> {
     /// Measures the costs in `kernel`.
     ///
     /// # Errors
@@ -318,7 +318,7 @@ impl Costs<'_> {
         // the next tick.
         let precise = "echo HRTICK_DL >/sys/kernel/debug/sched/features";
         let mut commands = vec![("precise".to_owned(), format!("{precise}; true"))];
-        let Costs { cpus, amount, .. } = self;
+        let OverheadSystems { cpus, amount, .. } = self;
         for (tasks, index) in self.systems() {
             let set = format!("{tasks}-{index}.toml");
             let time = format!("--duration {}s", amount.seconds);
@@ -337,7 +337,7 @@ impl Costs<'_> {
     }
 
     fn read(&self, kernel: &Kernel, booted: &Booted) -> Measured {
-        let Costs { cpus, amount, .. } = *self;
+        let OverheadSystems { cpus, amount, .. } = *self;
         let mut measured =
             Measured { place: kernel.label.clone(), traced: Vec::new(), dispatched: Vec::new() };
         for &tasks in self.tasks {

@@ -7,7 +7,7 @@
 //! budget, but never more.
 
 use crate::{Ready, ready_for_ext, until};
-use layland_system_tests::{Booted, Kernel, Ran};
+use layland_system_tests::{Booted, CommandRun, Kernel};
 use serde_json::Value;
 
 /// Keeps all other threads on the first CPU, as ordinary threads come before those of sched_ext.
@@ -257,7 +257,7 @@ fn programs_under_a_policy_of_ours_on_other_kernels() {
 }
 
 /// The number after a word in the output.
-fn number(ran: &Ran, word: &str) -> u64 {
+fn number(ran: &CommandRun, word: &str) -> u64 {
     let mut words = ran.output.split([' ', '\n']).skip_while(|found| *found != word);
     words
         .nth(1)
@@ -266,7 +266,7 @@ fn number(ran: &Ran, word: &str) -> u64 {
 }
 
 /// The shares of the hog and of the stranger.
-fn shares(ran: &Ran) -> (u64, u64) {
+fn shares(ran: &CommandRun) -> (u64, u64) {
     let line = ran.output.lines().find(|line| line.starts_with("hog share"));
     let words: Vec<&str> = line.unwrap_or_default().split(' ').collect();
     let number = |place: usize| words.get(place).and_then(|word| word.parse().ok());
@@ -278,7 +278,7 @@ fn shares(ran: &Ran) -> (u64, u64) {
 
 /// Returns true if `programs` programs with `jobs` jobs were never late while they kept to their
 /// budgets, as they did most of the time.
-fn were_in_time(ran: &Ran, programs: usize, jobs: u32) -> bool {
+fn were_in_time(ran: &CommandRun, programs: usize, jobs: u32) -> bool {
     let begin = format!("late 0 of {jobs}, ");
     let lines = ran.output.lines().filter_map(|line| line.strip_prefix(&begin));
     let over = lines.filter_map(|line| line.split(' ').next()?.parse::<u32>().ok());
@@ -297,10 +297,11 @@ fn judge(kernel: &Kernel, booted: &Booted, first: u32) {
         assert_eq!(ran.code, Some(expected), "{label}: {ran}");
         ran
     };
-    let in_time = |ran: &Ran, programs: usize, jobs: u32| {
+    let in_time = |ran: &CommandRun, programs: usize, jobs: u32| {
         assert!(were_in_time(ran, programs, jobs), "{label}: {ran}");
     };
-    let says = |ran: &Ran, sought: &str| assert!(ran.output.contains(sought), "{label}: {ran}");
+    let says =
+        |ran: &CommandRun, sought: &str| assert!(ran.output.contains(sought), "{label}: {ran}");
     code("start", 0);
     // Its share, in thousandths of a CPU: its budget, and not more.
     let alone = number(code("hog", 0), "share");

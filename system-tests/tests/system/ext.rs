@@ -6,7 +6,7 @@
 
 use crate::{Ready, doctor, ready_for_ext, until};
 use layland_system_tests::engines::{self, Compared};
-use layland_system_tests::{Booted, Guest, Kernel, Ran};
+use layland_system_tests::{Booted, CommandRun, Guest, Kernel};
 use serde_json::Value;
 
 /// Six tasks with a utilization of 2.22 on 3 CPUs.
@@ -149,7 +149,7 @@ impl Case {
     }
 }
 
-fn document(ran: &Ran) -> Value {
+fn document(ran: &CommandRun) -> Value {
     serde_json::from_str(&ran.output).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
@@ -347,10 +347,8 @@ fn judge_faults(kernel: &Kernel, booted: &Booted) {
     for task in overrun["summary"]["tasks"].as_array().expect("there are tasks") {
         let [missed, released] =
             ["missed", "released"].map(|of| task[of].as_u64().expect("a count"));
-        let holds = match task["name"] == "a" {
-            true => missed * 2 > released,
-            false => missed * 4 <= released,
-        };
+        let holds =
+            if task["name"] == "a" { missed * 2 > released } else { missed * 4 <= released };
         assert!(holds, "{label}: {task}");
     }
     // Only one scheduler can be loaded: the error names the other run, which is not disturbed.

@@ -10,7 +10,7 @@ use crate::{Ready, ready};
 use layland_model::{Duration, TaskId};
 use layland_system_tests::WITH_DEADLINE;
 use layland_system_tests::overheads::{
-    Amount, Costs, Dispatched, Measured, Traces, imported, sets, waits,
+    Amount, Dispatched, Measured, OverheadSystems, Traces, imported, sets, waits,
 };
 
 /// The latency of the decisions of an emulated machine.
@@ -25,7 +25,7 @@ fn figures_6_9_and_10_on_other_kernels() {
     eprintln!("{}: {}", newest.label, newest.package);
     // As many tasks for each CPU as in the paper, but fewer CPUs: all CPUs of a guest share one of
     // this machine.
-    let costs = Costs { cpus: 3, tasks: &[6], amount: Amount { systems: 1, seconds: 1 } };
+    let costs = OverheadSystems { cpus: 3, tasks: &[6], amount: Amount { systems: 1, seconds: 1 } };
     let (traces, measured) = costs.measure_after_traces(guest, newest, layland).expect("QEMU runs");
     judge_traces(&newest.label, &traces);
     judge_costs(&newest.label, &measured);

@@ -32,7 +32,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::fixed_priority::{DERIVED, Found, finding, responses};
-use super::reduction::{Masked, Part};
+use super::reduction::{CpuPart, Masked};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
 use crate::{
@@ -80,9 +80,10 @@ pub const RESPONSES: ResponseTest = ResponseTest {
 
 /// The bounds rest on each other: returns all or none.
 fn if_all(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
-    match bounds.values().all(Option::is_some) {
-        true => responses(bounds),
-        false => TaskMap::filled(None, bounds.len()),
+    if bounds.values().all(Option::is_some) {
+        responses(bounds)
+    } else {
+        TaskMap::filled(None, bounds.len())
     }
 }
 
@@ -105,7 +106,7 @@ fn if_all(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
 pub fn bounds(system: &System) -> TaskMap<Option<Found>> {
     let count = system.tasks.len();
     let masked = Masked::new(system, system.tasks.ids());
-    let parts: Vec<Vec<Part>> =
+    let parts: Vec<Vec<CpuPart>> =
         (0..count).map(|k| masked.parts(k, || (0..count).filter(|&i| i != k).collect())).collect();
     let mut S = vec![0i64; count];
     let mut best: Vec<Option<(i64, CpuSet)>> = vec![None; count];

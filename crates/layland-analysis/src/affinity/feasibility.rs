@@ -93,9 +93,12 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &Citation::TANG],
     certify: Certify::By(|_| Err("that some scheduler can do it says nothing of a policy")),
     decide: Decide::by(|system| by_hall(system).unwrap_or_else(|| by_flow(system))).or_sooner(
-        |system| match may_use_all(system) && certainly_fits(system) {
-            true => Verdict::Yes,
-            false => by_hall(system).unwrap_or_else(|| by_flow(system)).verdict,
+        |system| {
+            if may_use_all(system) && certainly_fits(system) {
+                Verdict::Yes
+            } else {
+                by_hall(system).unwrap_or_else(|| by_flow(system)).verdict
+            }
         },
     ),
 };

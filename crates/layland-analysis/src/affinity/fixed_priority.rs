@@ -43,7 +43,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
-use super::reduction::{Masked, Part};
+use super::reduction::{CpuPart, Masked};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::global_edf::Slacks;
@@ -134,7 +134,7 @@ pub fn bounds(system: &System, order: PriorityOrder) -> TaskMap<Option<Found>> {
 }
 
 /// Returns `R_k` for this part, if its rivals have slacks and `R_k` is at most `D_k`.
-fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Option<i64> {
+fn response_on(masked: &Masked, k: usize, part: &CpuPart, S: &[Option<i64>]) -> Option<i64> {
     let [C_k, D_k, _] = masked.tasks[k].ns();
     let mut U = CpuSet::new();
     let mut rivals = Vec::with_capacity(part.rivals.len());
@@ -153,15 +153,14 @@ fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Opt
         let mut sum = 0i128;
         more.clear();
         for (carrier, tau_i, contains) in &mut rivals {
-            match contains {
-                true => {
-                    let [no, carried] = carrier.workloads(x).map(|W| W.min(most));
-                    sum += i128::from(no);
-                    more.push((carried - no).max(0));
-                }
+            if *contains {
+                let [no, carried] = carrier.workloads(x).map(|W| W.min(most));
+                sum += i128::from(no);
+                more.push((carried - no).max(0));
+            } else {
                 // The rival may have waited for other CPUs before the window, with all of its C
                 // left.
-                false => sum += i128::from(tau_i.workload(x).min(most)),
+                sum += i128::from(tau_i.workload(x).min(most));
             }
         }
         sum + largest(&mut more, carriers)

@@ -42,7 +42,7 @@ pub(crate) struct Masked {
 }
 
 /// A part of the CPUs of a task, and the tasks that may run there.
-pub(crate) struct Part {
+pub(crate) struct CpuPart {
     /// `S`.
     pub(crate) cpus: CpuSet,
     /// The rivals, as indices.
@@ -59,30 +59,31 @@ impl Masked {
     }
 
     /// The parts of the CPUs of task `k` to try, where these other tasks may interfere.
-    pub(crate) fn parts(&self, k: usize, others: impl Fn() -> Vec<usize>) -> Vec<Part> {
+    pub(crate) fn parts(&self, k: usize, others: impl Fn() -> Vec<usize>) -> Vec<CpuPart> {
         let own = &self.masks[k];
         if self.are_alike {
             // There is one class, and every other task shares it.
-            return vec![Part { cpus: own.clone(), rivals: others() }];
+            return vec![CpuPart { cpus: own.clone(), rivals: others() }];
         }
         let others: Vec<usize> =
             others().into_iter().filter(|&i| !self.masks[i].is_disjoint(own)).collect();
         let distinct: BTreeSet<&CpuSet> = others.iter().map(|&i| &self.masks[i]).collect();
         let classes = classes(own, &distinct);
-        let unions = match classes.len() <= EVERY {
-            true => (1u32..1 << classes.len())
+        let unions = if classes.len() <= EVERY {
+            (1u32..1 << classes.len())
                 .map(|bits| {
                     let chosen = classes.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
                     chosen.fold(CpuSet::new(), |union, (_, class)| union.union(class))
                 })
-                .collect(),
-            false => self.family(own, &distinct, classes, &others),
+                .collect()
+        } else {
+            self.family(own, &distinct, classes, &others)
         };
         unions
             .into_iter()
             .map(|cpus| {
                 let meets = |&i: &usize| !self.masks[i].is_disjoint(&cpus);
-                Part { rivals: others.iter().copied().filter(meets).collect(), cpus }
+                CpuPart { rivals: others.iter().copied().filter(meets).collect(), cpus }
             })
             .collect()
     }

@@ -56,8 +56,7 @@ impl Instants {
 /// use layland_model::{Chain, Communication, Duration, Service, System, Task, TaskId};
 /// let task = |name, t| Task::implicit(name, Service::from_ms(1), Duration::from_ms(t));
 /// let system = System::new(1, vec![task("camera", 10), task("brake", 15)]);
-/// let tasks = [0, 1].map(TaskId).into();
-/// let chain = Chain { name: "stop".to_owned(), tasks, communication: Communication::Let };
+/// let chain = Chain::new("stop", [0, 1].map(TaskId), Communication::Let);
 /// let latency = let_exact(&system, &chain).unwrap();
 /// assert_eq!(latency.reaction, Some(Duration::from_ms(45)));
 /// assert_eq!(latency.reduced_age, Some(Duration::from_ms(30)));

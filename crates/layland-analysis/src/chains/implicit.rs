@@ -60,8 +60,7 @@ pub fn davare(
 /// let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
 /// let system = System::new(1, vec![task("camera", 2, 5), task("brake", 16, 40)]);
 /// let responses = [2, 28].map(|ms| Some(Duration::from_ms(ms))).into_iter().collect();
-/// let tasks = [0, 1].map(TaskId).into();
-/// let chain = Chain { name: "stop".to_owned(), tasks, communication: Communication::Implicit };
+/// let chain = Chain::new("stop", [0, 1].map(TaskId), Communication::Implicit);
 /// assert_eq!(davare(&system, &chain, &responses), Ok(Duration::from_ms(75)));
 /// let bound = implicit_bound(&system, &chain, &responses, |camera, brake| camera < brake);
 /// assert_eq!(bound, Ok(Duration::from_ms(73)));

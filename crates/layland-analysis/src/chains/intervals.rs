@@ -18,8 +18,7 @@ use num_integer::Integer;
 /// use layland_model::{Chain, Communication, Duration, Service, System, Task, TaskId};
 /// let task = |name, t| Task::implicit(name, Service::from_ms(1), Duration::from_ms(t));
 /// let system = System::new(1, vec![task("camera", 10), task("brake", 15)]);
-/// let tasks = [0, 1].map(TaskId).into();
-/// let chain = Chain { name: "stop".to_owned(), tasks, communication: Communication::Let };
+/// let chain = Chain::new("stop", [0, 1].map(TaskId), Communication::Let);
 /// // 10 + 15, and 10 + 15 - 5 + 0 for the pair.
 /// assert_eq!(let_bound(&system, &chain), Ok(Duration::from_ms(45)));
 /// ```

@@ -6,7 +6,7 @@ use super::{edf, fixed_priority};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::ordered::{Analysis, ByOrder, Listing, PARTITIONED, given_first};
-use crate::test::Bounds;
+use crate::test::ResponseBounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
     Certify, Citation, Decide, Finding, OrderedTest, SchedulabilityTest, Subject, TestKind,
@@ -33,7 +33,7 @@ const NO_PROOF: Certify = Certify::Without("the verifier does not know caches");
 const fn fixed(
     listing: Listing,
     citations: &'static [&'static Citation],
-    both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+    both: fn(&System, PriorityOrder) -> (Finding, ResponseBounds),
 ) -> OrderedTest {
     OrderedTest {
         listing,

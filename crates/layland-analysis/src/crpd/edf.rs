@@ -140,12 +140,13 @@ impl<'t> Counted<'t> {
                 return Ok(Demand::Met);
             }
             // For every t' from h to t: h(t') <= h(t) <= t'.
-            t = match h < t {
-                true => h,
-                false => match self.last_deadline_before(t) {
+            t = if h < t {
+                h
+            } else {
+                match self.last_deadline_before(t) {
                     Some(earlier) => earlier,
                     None => return Ok(Demand::Met),
-                },
+                }
             };
         }
         Err(GaveUp::OutOfSteps { reached: Duration::from_ns(t), steps: STEPS })

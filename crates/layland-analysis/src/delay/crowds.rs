@@ -126,10 +126,8 @@ pub(crate) fn strong(masked: &Masked, k: usize, others: &[usize]) -> Vec<Delay> 
             for (step, size) in sizes.iter().copied().chain([usize::MAX]).enumerate() {
                 // With the smallest size every `R` counts as a whole, so the part does not matter.
                 if at == 0 || step > 0 {
-                    let counts = |R: &CpuSet| match R.len() < size {
-                        true => part.cpus.clone(),
-                        false => R.clone(),
-                    };
+                    let counts =
+                        |R: &CpuSet| if R.len() < size { part.cpus.clone() } else { R.clone() };
                     all.push(Delay { windows, ..on_reaches(own, &crowds, &reaches, counts) });
                 }
             }

@@ -12,7 +12,7 @@ use crate::global_edf::fixed_point_bound;
 const STEPS: usize = 250;
 
 /// The common data of searches, and the work that they may still do.
-pub(crate) struct Search<'a> {
+pub(crate) struct DelaySearch<'a> {
     pub(crate) tasks: &'a [Sporadic],
     /// The number of times that the work of a task in a window may still be computed.
     pub(crate) budget: i64,
@@ -23,16 +23,16 @@ pub(crate) struct Search<'a> {
 /// A window that begins `A` before the release. It counts the work in `L` of jobs due in `H`, at
 /// most `x` for each task.
 #[derive(Clone, Copy)]
-struct Window {
+struct DelayWindow {
     A: i64,
     L: i64,
     H: i64,
     x: i64,
 }
 
-impl<'a> Search<'a> {
-    pub(crate) fn new(tasks: &'a [Sporadic], budget: i64) -> Search<'a> {
-        Search { tasks, budget, more: Vec::new() }
+impl<'a> DelaySearch<'a> {
+    pub(crate) fn new(tasks: &'a [Sporadic], budget: i64) -> DelaySearch<'a> {
+        DelaySearch { tasks, budget, more: Vec::new() }
     }
 
     /// Returns `R_k` under EDF in windows from the release, if one up to `D_k` is found.
@@ -42,7 +42,7 @@ impl<'a> Search<'a> {
             if self.budget < 0 {
                 return i64::MAX;
             }
-            C + self.waits(delay, None, S, Window { A: 0, L: R, H: D, x: R - C + 1 }, None)
+            C + self.waits(delay, None, S, DelayWindow { A: 0, L: R, H: D, x: R - C + 1 }, None)
         })
     }
 
@@ -54,7 +54,7 @@ impl<'a> Search<'a> {
                 if self.budget < 0 {
                     return i64::MAX;
                 }
-                let window = Window { A: 0, L: R, H: NEVER, x: R - C + 1 };
+                let window = DelayWindow { A: 0, L: R, H: NEVER, x: R - C + 1 };
                 C + self.waits(delay, Some(gap), S, window, None)
             })
         };
@@ -73,7 +73,7 @@ impl<'a> Search<'a> {
             // for all lengths from `w - R + C` to `A`.
             while A >= 0 {
                 left = left.checked_sub(1).filter(|_| self.budget >= 0)?;
-                let window = Window { A, L: A + R, H: A + D, x: A + R - C + 1 };
+                let window = DelayWindow { A, L: A + R, H: A + D, x: A + R - C + 1 };
                 let waits = self.waits(delay, Some(gap), S, window, Some(k));
                 if waits <= A + R - C {
                     A = waits - R + C - 1;
@@ -97,26 +97,24 @@ impl<'a> Search<'a> {
             if by_load.is_some_and(|most| most <= x) {
                 break;
             }
-            let next = match delay.is_alone {
+            let next = if delay.is_alone {
                 // The busy period that begins with a job of each task.
-                true => {
-                    let others = delay.crowds.iter().flat_map(|crowd| crowd.members.iter());
-                    let all = others.chain([&k]).map(|&i| self.tasks[i].ns());
-                    all.fold(0i64, |sum, [C, _, T]| {
-                        sum.saturating_add(((x - 1) / T + 1).saturating_mul(C))
-                    })
-                }
-                false => {
-                    let window = Window { A: 0, L: x, H: NEVER, x };
-                    // The jobs of the task itself, with or without carry-in.
-                    let own = match gap.own {
-                        true => carrying(&self.tasks[k], x, NEVER, S[k], Carried::Running),
-                        false => fresh(&self.tasks[k], x, NEVER),
-                    };
-                    let own = own.min(x);
-                    let others = self.weight(delay, Some(gap), S, window, None);
-                    waited(others + i128::from(own) * i128::from(delay.own)) + 1
-                }
+                let others = delay.crowds.iter().flat_map(|crowd| crowd.members.iter());
+                let all = others.chain([&k]).map(|&i| self.tasks[i].ns());
+                all.fold(0i64, |sum, [C, _, T]| {
+                    sum.saturating_add(((x - 1) / T + 1).saturating_mul(C))
+                })
+            } else {
+                let window = DelayWindow { A: 0, L: x, H: NEVER, x };
+                // The jobs of the task itself, with or without carry-in.
+                let own = if gap.own {
+                    carrying(&self.tasks[k], x, NEVER, S[k], Carried::Running)
+                } else {
+                    fresh(&self.tasks[k], x, NEVER)
+                };
+                let own = own.min(x);
+                let others = self.weight(delay, Some(gap), S, window, None);
+                waited(others + i128::from(own) * i128::from(delay.own)) + 1
             };
             if next <= x {
                 return Some(x);
@@ -158,7 +156,7 @@ impl<'a> Search<'a> {
         delay: &Delay,
         gap: Option<&Gap>,
         S: &[i64],
-        window: Window,
+        window: DelayWindow,
         own: Option<usize>,
     ) -> i64 {
         waited(self.weight(delay, gap, S, window, own))
@@ -171,7 +169,7 @@ impl<'a> Search<'a> {
         delay: &Delay,
         gap: Option<&Gap>,
         S: &[i64],
-        Window { A, L, H, x }: Window,
+        DelayWindow { A, L, H, x }: DelayWindow,
         own: Option<usize>,
     ) -> i128 {
         let mut sum = 0i128;

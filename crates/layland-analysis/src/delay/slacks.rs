@@ -3,7 +3,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::crowds::{Delay, Windows};
-use super::response::Search;
+use super::response::DelaySearch;
 use crate::Sporadic;
 
 /// The limit of rounds of each kind. Each round is sound; more rounds only accept more.
@@ -17,13 +17,13 @@ pub(crate) const MOST_TASKS: usize = 512;
 
 /// For each task its response bound and the choice for which it was found; `None` if the task may
 /// be late. The values are bounds only if all tasks have one.
-pub(crate) type Found = Vec<Option<(i64, usize)>>;
+pub(crate) type ChosenBounds = Vec<Option<(i64, usize)>>;
 
 /// The responses under EDF for these choices of each task.
-pub(crate) fn under_edf(tasks: &[Sporadic], delays: &[Vec<Delay>]) -> Found {
+pub(crate) fn under_edf(tasks: &[Sporadic], delays: &[Vec<Delay>]) -> ChosenBounds {
     let mut S = vec![0i64; tasks.len()];
-    let mut best: Found = vec![None; tasks.len()];
-    let mut search = Search::new(tasks, BUDGET);
+    let mut best: ChosenBounds = vec![None; tasks.len()];
+    let mut search = DelaySearch::new(tasks, BUDGET);
     // Windows from the release are cheaper, and the slacks that they yield improve those from the
     // gap.
     for with_gaps in [false, true] {
@@ -73,7 +73,7 @@ pub(crate) fn under_priorities(
 ) -> Vec<Option<(i64, Delay)>> {
     let mut S: Vec<i64> = Vec::with_capacity(tasks.len());
     let mut found = Vec::with_capacity(tasks.len());
-    let mut search = Search::new(tasks, BUDGET);
+    let mut search = DelaySearch::new(tasks, BUDGET);
     for (k, tau_k) in tasks.iter().enumerate() {
         let mut best: Option<(i64, Delay)> = None;
         for delay in delays(k).into_iter().filter(|delay| delay.windows != Windows::WithOwn) {

@@ -205,12 +205,10 @@ impl<'a> Intervals<'a> {
         let C_Sigma: i128 = longest.iter().take(cpus - 1).map(|&C| i128::from(C)).sum();
         let lead = |tau_i: &Sporadic| {
             let [C, D, T] = tau_i.ns();
-            match D == T {
-                true => 0,
-                false => num_integer::Integer::div_ceil(
-                    &(i128::from(T - D) * i128::from(C)),
-                    &i128::from(T),
-                ),
+            if D == T {
+                0
+            } else {
+                num_integer::Integer::div_ceil(&(i128::from(T - D) * i128::from(C)), &i128::from(T))
             }
         };
         let ahead = C_Sigma + tasks.iter().map(lead).sum::<i128>();

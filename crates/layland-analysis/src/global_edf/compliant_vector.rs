@@ -223,17 +223,17 @@ fn least_s(tasks: &[TaskWithPoint], m: &Rate, largest: usize) -> Rate {
 }
 
 /// The contribution of a task to `G` as a line: its value at 0, and its slope.
-type Line<'a> = (Rate, &'a Rate);
+type TaskLine<'a> = (Rate, &'a Rate);
 
 /// Returns `least_s`, where `largest_at` selects the largest lines at `s`.
 fn least(
     tasks: &[TaskWithPoint],
     m: &Rate,
-    mut largest_at: impl FnMut(&[Line<'_>], &Rate) -> Vec<usize>,
+    mut largest_at: impl FnMut(&[TaskLine<'_>], &Rate) -> Vec<usize>,
 ) -> Rate {
     let sum_S = tasks.iter().fold(Rate::ZERO, |sum, tau| &sum + &tau.S);
     let at_zero = |TaskWithPoint { C, u, S, .. }: &TaskWithPoint| &(C - S) - &(&(C * u) / m);
-    let lines: Vec<Line<'_>> = tasks.iter().map(|e| (at_zero(e), &e.u)).collect();
+    let lines: Vec<TaskLine<'_>> = tasks.iter().map(|e| (at_zero(e), &e.u)).collect();
     let mut s = Rate::ZERO;
     loop {
         // The tangent at s is A + B s, from the tasks with the largest values there.
@@ -253,7 +253,7 @@ fn least(
 
 /// Returns the largest lines at `s`. Ties: the steepest first, because they form the tangent to the
 /// right.
-fn exactly_first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Vec<usize> {
+fn exactly_first_of(lines: &[TaskLine<'_>], s: &Rate, largest: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_cached_key(|&at| {
         let (a, u) = &lines[at];
@@ -266,7 +266,7 @@ fn exactly_first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Vec<usize> 
 /// Returns the same lines as [`exactly_first_of`] if their values in units of 2^-20, rounded down,
 /// determine them. After a few iterations, `s` has so many digits that products with it take most
 /// of the time.
-fn first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Option<Vec<usize>> {
+fn first_of(lines: &[TaskLine<'_>], s: &Rate, largest: usize) -> Option<Vec<usize>> {
     const FINE: u32 = 20;
     /// The value at 0, `s` and the product with it are each rounded down by less than a unit; a slope is at most 1.
     const ROUNDING: i128 = 3;
@@ -275,7 +275,7 @@ fn first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Option<Vec<usize>> 
         u128::MAX => return None,
         scaled => i128::try_from(scaled >> (64 - FINE)).ok()?,
     };
-    let value = |(a, u): &Line<'_>| {
+    let value = |(a, u): &TaskLine<'_>| {
         let ((a, b), (c, d)) = (a.as_i64_pair()?, u.as_i64_pair()?);
         let at_zero = (i128::from(a) << FINE).div_euclid(b.into());
         Some(at_zero + i128::from(c).checked_mul(fine)? / i128::from(d))

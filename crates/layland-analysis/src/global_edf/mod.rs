@@ -307,9 +307,10 @@ fn steps(groups: Vec<Group<'_>>, test: SlacksBy) -> Result<Vec<Part>, &'static s
 pub(crate) fn quotient(numerator: i128, room: u128) -> Option<i64> {
     let scaled = u128::try_from(numerator).ok()?;
     // A numerator that is too large to be shifted: divide first, which rounds up further.
-    let value = match scaled.leading_zeros() > SHIFT {
-        true => (scaled << SHIFT).div_ceil(room),
-        false => scaled.checked_mul((1u128 << SHIFT).div_ceil(room))?,
+    let value = if scaled.leading_zeros() > SHIFT {
+        (scaled << SHIFT).div_ceil(room)
+    } else {
+        scaled.checked_mul((1u128 << SHIFT).div_ceil(room))?
     };
     i64::try_from(value).ok().filter(|&ns| ns <= TIME_LIMIT)
 }

@@ -134,13 +134,14 @@ fn grow_after(
         return Slacks::Late(k);
     }
     let mut proven = false;
-    let hopeless = |round: usize, ends: bool| match round == first_rounds || ends {
-        true => {
+    let hopeless = |round: usize, ends: bool| {
+        if round == first_rounds || ends {
             let found = passes.up_to(ROUNDS);
             proven |= found.is_some();
             found
+        } else {
+            None
         }
-        false => None,
     };
     let found = super::grow_slacks(n, ROUNDS, &mut grown, hopeless, |k, S| {
         let others = (0..n).filter(|&i| i != k);
@@ -152,9 +153,10 @@ fn grow_after(
         // which `accepts` begins must agree.
         Slacks::Late(_) | Slacks::GaveUp if !proven => {
             let mut from_above = FromAbove::new(tasks, &pairs, m);
-            match from_above.rounds(FIRST_ROUNDS_ABOVE + ROUNDS_ABOVE, grown) {
-                true => Slacks::All(from_above.S),
-                false => found,
+            if from_above.rounds(FIRST_ROUNDS_ABOVE + ROUNDS_ABOVE, grown) {
+                Slacks::All(from_above.S)
+            } else {
+                found
             }
         }
         Slacks::All(_) | Slacks::Late(_) | Slacks::GaveUp => found,

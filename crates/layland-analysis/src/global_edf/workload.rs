@@ -91,9 +91,10 @@ impl<'a> Pairs<'a> {
             let D_k = tau_k.deadline.ns();
             rivals.iter().map(move |tau_i| tau_i.interference(D_k))
         };
-        let table = match tasks.len() <= Pairs::FEW {
-            true => tasks.iter().flat_map(row).collect(),
-            false => Vec::new(),
+        let table = if tasks.len() <= Pairs::FEW {
+            tasks.iter().flat_map(row).collect()
+        } else {
+            Vec::new()
         };
         Pairs { rivals, table }
     }

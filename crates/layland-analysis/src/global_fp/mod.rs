@@ -29,7 +29,7 @@ use crate::global_edf::{Slacks, both_by_slacks, fixed_point_bound, rta, verdict_
 use crate::group::Group;
 use crate::ordered::{Analysis, ByOrder, GLOBAL, Listing, given_last};
 use crate::sporadic::Divisor;
-use crate::test::Bounds;
+use crate::test::ResponseBounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Certify, Citation, Finding, OrderedTest, Sporadic, TestKind, Verdict};
 use layland_model::System;
@@ -75,7 +75,7 @@ fn ordered(system: &System, order: PriorityOrder) -> Vec<Group<'_>> {
 const fn test(
     listing: Listing,
     citations: &'static [&'static Citation],
-    both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+    both: fn(&System, PriorityOrder) -> (Finding, ResponseBounds),
     verdict: fn(&System, PriorityOrder) -> Verdict,
 ) -> OrderedTest {
     OrderedTest {

@@ -73,7 +73,7 @@ pub const FIFO_UNREACHED: ResponseTest = ResponseTest {
 const MOST_STEPS: u64 = 10_000_000;
 
 /// The result for a level.
-struct Found {
+struct LevelResponses {
     /// `R`.
     R: Duration,
     /// For each task of the level, the maximum response time of its own jobs if all tasks become
@@ -114,18 +114,20 @@ fn level_response(
     tasks: &[&Task],
     level: Range<usize>,
     steps: &mut u64,
-) -> Result<Found, Diverged> {
+) -> Result<LevelResponses, Diverged> {
     let (higher, equal) = (&tasks[..level.start], &tasks[level.clone()]);
     let mut load = RateSum::default();
     tasks[..level.end].iter().for_each(|task| load.add(&task.utilization()));
     if !load.fits(&Rate::ZERO, &Rate::ONE) {
         return Err(Diverged::Overload);
     }
-    let mut search = Search { higher, equal, steps };
+    let mut search = LevelSearch { higher, equal, steps };
     let L = search.busy_period()?;
     let (mut R, mut own) = (0, vec![0; equal.len()]);
     let (mut w, mut done) = (0, 0);
     let mut a = 0;
+    // A job that becomes ready at L begins another busy period. Completions do not decrease with
+    // `a`, so each search continues from the result of the previous one.
     while a < L {
         let last = search.done(a, w, |_| true)?;
         R = R.max(last - a);
@@ -140,17 +142,20 @@ fn level_response(
         done = search.done(a, done, |_| false)?;
         a = search.next(a)?;
     }
-    Ok(Found { R: Duration::from_ns(R), own: own.into_iter().map(Duration::from_ns).collect() })
+    Ok(LevelResponses {
+        R: Duration::from_ns(R),
+        own: own.into_iter().map(Duration::from_ns).collect(),
+    })
 }
 
-struct Search<'a> {
+struct LevelSearch<'a> {
     higher: &'a [&'a Task],
     /// The tasks of the level, by rank.
     equal: &'a [&'a Task],
     steps: &'a mut u64,
 }
 
-impl Search<'_> {
+impl LevelSearch<'_> {
     fn spend(&mut self, reached: i64) -> Result<(), Diverged> {
         let cost = (self.higher.len() + self.equal.len()) as u64;
         match self.steps.checked_sub(cost) {
@@ -215,11 +220,12 @@ fn arrived(task: &Task, t: i64) -> i64 {
 }
 
 fn sum(terms: impl Iterator<Item = i64>) -> i64 {
+    // A sum that saturates is beyond the limit of `LevelSearch::spend`.
     terms.fold(0, i64::saturating_add)
 }
 
 /// Each level of a CPU: the positions of its tasks, and the result for it.
-fn levels_of(group: &mut Group<'_>) -> Vec<(Range<usize>, Result<Found, Diverged>)> {
+fn levels_of(group: &mut Group<'_>) -> Vec<(Range<usize>, Result<LevelResponses, Diverged>)> {
     let levels = sorted(group);
     let tasks: Vec<&Task> = group.tasks().collect();
     let mut steps = MOST_STEPS;
@@ -242,7 +248,7 @@ fn bounds(system: &System, reached: bool) -> TaskMap<Option<ResponseBound>> {
     let mut bounds = TaskMap::filled(None, system.tasks.len());
     for mut group in Group::affinities(system) {
         for (range, found) in levels_of(&mut group) {
-            let Ok(Found { R, own }) = found else { continue };
+            let Ok(LevelResponses { R, own }) = found else { continue };
             let at_any_distance = come_at_any_distance(&group, range.end);
             let at_once = come_together(&group, range.end);
             for (&own, at) in own.iter().zip(range) {
@@ -260,7 +266,7 @@ fn finding(group: &mut Group<'_>) -> Finding {
     let mut reasons = Vec::new();
     let mut open: Option<Reason> = None;
     for (range, found) in levels_of(group) {
-        let Found { R, own } = match found {
+        let LevelResponses { R, own } = match found {
             Ok(found) => found,
             Err(diverged @ Diverged::Overload) => {
                 let (id, _) = group.tasks[range.end - 1];

@@ -8,7 +8,7 @@ use crate::global_edf::workload::{Growing, Rival, rivals, sum};
 use crate::global_edf::{Slacks, both_of_slacks, rta};
 use crate::global_fp::{self, BERTOGNA_2005, Carrier, response};
 use crate::group::Group;
-use crate::test::Bounds;
+use crate::test::ResponseBounds;
 use crate::{
     BoundedTest, Certify, Citation, Finding, ResponseBound, ResponseTest, SchedulabilityTest,
     Sporadic,
@@ -20,7 +20,7 @@ const fn test(
     name: &'static str,
     title: &'static str,
     citations: &'static [&'static Citation],
-    both: fn(&System) -> (Finding, Bounds),
+    both: fn(&System) -> (Finding, ResponseBounds),
 ) -> BoundedTest {
     BoundedTest {
         name,
@@ -67,7 +67,7 @@ pub const GUAN: SchedulabilityTest = GUAN_TEST.test();
 pub const GUAN_RESPONSES: ResponseTest = GUAN_TEST.responses();
 
 /// The tasks of some CPUs, the highest level first.
-struct Set<'a> {
+struct LevelTasks<'a> {
     tasks: &'a [Sporadic],
     rivals: &'a [Rival],
     cpus: usize,
@@ -76,7 +76,7 @@ struct Set<'a> {
     S: Vec<i64>,
 }
 
-impl Set<'_> {
+impl LevelTasks<'_> {
     /// All tasks that come, or may come, before a job of task `k`; the tasks of its level end at
     /// `end`.
     fn others(&self, k: usize, end: usize) -> impl Iterator<Item = usize> {
@@ -85,7 +85,7 @@ impl Set<'_> {
 }
 
 /// Returns the response bound of task `k`, whose level ends at `end`, if it is within the deadline.
-type Bound = fn(&Set<'_>, k: usize, end: usize) -> Option<i64>;
+type Bound = fn(&LevelTasks<'_>, k: usize, end: usize) -> Option<i64>;
 
 fn both(system: &System, bound: Bound) -> (Finding, TaskMap<Option<ResponseBound>>) {
     let mut groups = Group::clusters(system);
@@ -106,7 +106,7 @@ fn slacks_of(
     cpus: usize,
     bound: Bound,
 ) -> Slacks {
-    let mut set = Set { tasks, rivals: &rivals(tasks), cpus, S: vec![0; tasks.len()] };
+    let mut set = LevelTasks { tasks, rivals: &rivals(tasks), cpus, S: vec![0; tasks.len()] };
     for level in levels {
         let mut slacks = Vec::with_capacity(level.len());
         for k in level.clone() {
@@ -121,7 +121,7 @@ fn slacks_of(
 }
 
 /// See [`global_fp::bcl`].
-fn bcl(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
+fn bcl(set: &LevelTasks<'_>, k: usize, end: usize) -> Option<i64> {
     let [C_k, D_k, _] = set.tasks[k].ns();
     let most = D_k - C_k + 1;
     let work: Vec<i64> =
@@ -131,7 +131,7 @@ fn bcl(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
 }
 
 /// See [`global_fp::bertogna`].
-fn bertogna(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
+fn bertogna(set: &LevelTasks<'_>, k: usize, end: usize) -> Option<i64> {
     let [C_k, D_k, _] = set.tasks[k].ns();
     let mut above: Vec<Growing> =
         set.others(k, end).map(|i| Growing::new(set.rivals[i], set.S[i])).collect();
@@ -142,7 +142,7 @@ fn bertogna(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
 }
 
 /// See [`global_fp::guan`].
-fn guan(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
+fn guan(set: &LevelTasks<'_>, k: usize, end: usize) -> Option<i64> {
     let [C_k, D_k, _] = set.tasks[k].ns();
     let above: Vec<Carrier> =
         set.others(k, end).map(|i| Carrier::new(&set.tasks[i], set.S[i])).collect();
@@ -168,7 +168,8 @@ pub fn by_deadlines(tasks: &[(Sporadic, i64)], cpus: usize) -> Vec<Option<i64>> 
     order.sort_by_key(|&at| tasks[at].1);
     let sorted: Vec<Sporadic> = order.iter().map(|&at| tasks[at].0).collect();
     let levels: Vec<i64> = order.iter().map(|&at| tasks[at].1).collect();
-    let set = Set { tasks: &sorted, rivals: &rivals(&sorted), cpus, S: vec![0; sorted.len()] };
+    let set =
+        LevelTasks { tasks: &sorted, rivals: &rivals(&sorted), cpus, S: vec![0; sorted.len()] };
     let mut found = vec![None; tasks.len()];
     for level in ranges(&levels) {
         for k in level.clone() {

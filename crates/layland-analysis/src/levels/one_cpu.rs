@@ -79,9 +79,10 @@ fn both(system: &System) -> (Finding, TaskMap<Option<ResponseBound>>) {
                         let (value, bound) = (quantity(response), quantity(task.deadline));
                         let reason =
                             Reason::compared("the response time", scope, value, bound, holds);
-                        match holds {
-                            true => reasons.push(reason),
-                            false => drop(late.get_or_insert(reason)),
+                        if holds {
+                            reasons.push(reason);
+                        } else {
+                            late.get_or_insert(reason);
                         }
                     }
                     Err(diverged) => drop(late.get_or_insert(Reason::NoBound(id, diverged))),
@@ -113,9 +114,10 @@ fn with_suspension(system: &System) -> (Finding, TaskMap<Option<ResponseBound>>)
                     let terms: Vec<_> =
                         others.map(|i| suspension::up_to_deadline(&tasks[i])).collect();
                     let own = tasks[at].C.saturating_add(tasks[at].S);
-                    responses.push(match above_fails {
-                        true => Err(Unbounded::Above),
-                        false => response(own, tasks[at].D, &terms),
+                    responses.push(if above_fails {
+                        Err(Unbounded::Above)
+                    } else {
+                        response(own, tasks[at].D, &terms)
                     });
                 }
                 above_fails |= responses.iter().any(Result::is_err);

@@ -11,7 +11,7 @@ use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::ordered::{Analysis, ByOrder, Listing, by_order, given_first};
 use crate::overheads;
-use crate::test::Bounds;
+use crate::test::ResponseBounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
     Certify, Citation, Decide, Finding, OrderedTest, SchedulabilityTest, Subject, TestKind,
@@ -109,7 +109,7 @@ const SUSPENDING: ByOrder<&[Assumption]> = ByOrder::new(&and::<11>(ALONE, Priori
 const fn suspending(
     listing: Listing,
     citations: &'static [&'static Citation],
-    both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+    both: fn(&System, PriorityOrder) -> (Finding, ResponseBounds),
 ) -> OrderedTest {
     OrderedTest {
         listing,
@@ -132,7 +132,7 @@ const fn suspending(
 }
 
 /// The finding and the bounds of this method on each CPU.
-fn by_method(system: &System, order: PriorityOrder, method: Method) -> (Finding, Bounds) {
+fn by_method(system: &System, order: PriorityOrder, method: Method) -> (Finding, ResponseBounds) {
     response::each_cpu(system, order, |tasks| suspension::responses(method, tasks))
 }
 
@@ -280,7 +280,7 @@ fn by_requests<W>(
     system: &System,
     order: PriorityOrder,
     bounds: impl FnOnce(&between::Shared) -> Result<between::Bounded<W>, between::Rejected>,
-) -> (Finding, Bounds) {
+) -> (Finding, ResponseBounds) {
     between::whole(system, order, |_, tasks| {
         let shared = between::Shared::new(tasks);
         let bounded = bounds(&shared);

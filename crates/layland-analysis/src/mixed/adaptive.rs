@@ -7,10 +7,10 @@
 //! names: `R_i(l)` in a run that belongs to level `l`, in which the indicator does not exceed `l`
 //! while a job of level `l` or above is pending.
 
-use super::{Cpu, Found, PER_CPU, each_cpu, each_part, responses};
+use super::{Cpu, OrderedResponses, PER_CPU, each_cpu, each_part, responses};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::test::Bounds;
+use crate::test::ResponseBounds;
 use crate::{
     Certify, Citation, Decide, Respond, ResponseTest, SchedulabilityTest, Subject, TestKind,
 };
@@ -86,7 +86,7 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
 };
 
 /// Returns the order of [`AMC_RT`], with the response times of each level.
-fn levels(cpu: &Cpu) -> Result<Found, &'static str> {
+fn levels(cpu: &Cpu) -> Result<OrderedResponses, &'static str> {
     let late = "a response time is not within its deadline";
     let order = amc_rt::order(&cpu.set).found().ok_or(late)?.order;
     let found = amc_rt::under(&cpu.set, &order);
@@ -118,7 +118,7 @@ type PerLevel = TaskMap<Option<Vec<Duration>>>;
 const fn bounds_of(
     test: SchedulabilityTest,
     algorithms: &'static [Algorithm],
-    bounds: fn(&System) -> Bounds,
+    bounds: fn(&System) -> ResponseBounds,
 ) -> ResponseTest {
     ResponseTest {
         name: test.name,

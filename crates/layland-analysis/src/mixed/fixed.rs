@@ -2,8 +2,8 @@
 //! (Huang et al. 2014, Eq. 2; Vestal 2007). **Sufficient** for the promise of [`Subject::Covered`].
 //! `layland_offline::criticality::fixed` has the symbols and the misprint.
 
-use super::{Cpu, Found, PER_CPU, VESTAL, each_cpu, each_part, responses};
-use crate::test::Bounds;
+use super::{Cpu, OrderedResponses, PER_CPU, VESTAL, each_cpu, each_part, responses};
+use crate::test::ResponseBounds;
 use crate::{
     Certify, Citation, Decide, Finding, Quantity, Reason, Respond, ResponseTest,
     SchedulabilityTest, Scope, Subject, TestKind,
@@ -74,11 +74,11 @@ const fn smc(order: CutOffOrder) -> Algorithm {
 
 const LATE: &str = "a response time is not within its deadline";
 
-fn at_own_level(found: &Responses<Duration>) -> Result<Found, &'static str> {
+fn at_own_level(found: &Responses<Duration>) -> Result<OrderedResponses, &'static str> {
     let of = |&task| Ok((task, vec![found.response[task].map_err(|_| LATE)?]));
     found.order.iter().map(of).collect()
 }
-fn best_order(cpu: &Cpu) -> Result<Found, &'static str> {
+fn best_order(cpu: &Cpu) -> Result<OrderedResponses, &'static str> {
     let found = fixed::ftp_smc(&cpu.set).found().ok_or(LATE)?;
     Ok(found.order.iter().map(|&task| (task, vec![found.response[task]])).collect())
 }
@@ -107,7 +107,10 @@ fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
 }
 
 /// The bounds of a test, for jobs that are covered.
-const fn bounds_of(test: SchedulabilityTest, bounds: fn(&System) -> Bounds) -> ResponseTest {
+const fn bounds_of(
+    test: SchedulabilityTest,
+    bounds: fn(&System) -> ResponseBounds,
+) -> ResponseTest {
     ResponseTest {
         name: test.name,
         title: test.title,

@@ -130,12 +130,12 @@ fn each_cpu(system: &System, decide: impl Fn(&Cpu) -> Finding) -> Finding {
 }
 
 /// Tasks from the highest priority down, with their response times.
-type Found = Vec<(TaskId, Vec<Duration>)>;
+type OrderedResponses = Vec<(TaskId, Vec<Duration>)>;
 
 /// The evidence of each CPU: its tasks, the highest priority first, with their response times.
 fn each_part(
     system: &System,
-    find: impl Fn(&Cpu) -> Result<Found, &'static str>,
+    find: impl Fn(&Cpu) -> Result<OrderedResponses, &'static str>,
 ) -> Result<Vec<Part>, &'static str> {
     let part = |cpu: Cpu| {
         let found = find(&cpu)?;

@@ -62,7 +62,7 @@ fn find(system: &System, order: PriorityOrder) -> Finding {
     if let Some(cpu_of) = Heuristic::ALL.into_iter().find_map(|one| packed(system, order, one)) {
         return Finding::new(Verdict::Yes, Reason::Partition(cpu_of));
     }
-    let mut search = Search::new(system, order);
+    let mut search = AssignmentSearch::new(system, order);
     match search.place(0) {
         Some(true) => Finding::new(Verdict::Yes, Reason::Partition(search.cpu_of())),
         Some(false) => {
@@ -143,7 +143,7 @@ impl Bins for Processors<'_> {
 }
 
 /// Searches every assignment, placing each task onto every CPU that can take it.
-struct Search<'a> {
+struct AssignmentSearch<'a> {
     system: &'a System,
     order: PriorityOrder,
     tasks: Vec<TaskId>,
@@ -154,8 +154,8 @@ struct Search<'a> {
     left: u64,
 }
 
-impl<'a> Search<'a> {
-    fn new(system: &'a System, order: PriorityOrder) -> Search<'a> {
+impl<'a> AssignmentSearch<'a> {
+    fn new(system: &'a System, order: PriorityOrder) -> AssignmentSearch<'a> {
         let mut tasks: Vec<TaskId> = system.tasks.ids().collect();
         tasks.sort_by_key(|&task| (Reverse(system.tasks[task].density()), task));
         let allowed: Vec<CpuSet> = tasks.iter().map(|&task| system.allowed_cpus(task)).collect();
@@ -166,7 +166,7 @@ impl<'a> Search<'a> {
             .map(|at| (0..=at).find(|&lower| alike(cpus[lower], cpus[at])).unwrap_or(at))
             .collect();
         let on = vec![Vec::new(); cpus.len()];
-        Search { system, order, tasks, allowed, stands_for, on, left: NODES }
+        AssignmentSearch { system, order, tasks, allowed, stands_for, on, left: NODES }
     }
 
     /// Places the tasks from `at` on; `None` if the search gives up.

@@ -43,16 +43,16 @@ pub(crate) const NO_CERTIFICATE: &str = "the verifier does not know arrival curv
 
 /// The arrivals of the jobs of a task.
 #[derive(Clone, Copy)]
-pub(crate) enum Arrivals<'a> {
+pub(crate) enum TaskArrivals<'a> {
     Sporadic(Divisor),
     Curve(&'a ArrivalCurve),
 }
 
-impl<'a> Arrivals<'a> {
-    pub(crate) fn of(task: &'a Task) -> Arrivals<'a> {
+impl<'a> TaskArrivals<'a> {
+    pub(crate) fn of(task: &'a Task) -> TaskArrivals<'a> {
         match task.bursts() {
-            None => Arrivals::Sporadic(Divisor::new(task.period.ns())),
-            Some(curve) => Arrivals::Curve(curve),
+            None => TaskArrivals::Sporadic(Divisor::new(task.period.ns())),
+            Some(curve) => TaskArrivals::Curve(curve),
         }
     }
 
@@ -61,9 +61,9 @@ impl<'a> Arrivals<'a> {
     #[inline]
     pub(crate) fn within(self, length: i64) -> i64 {
         match self {
-            Arrivals::Sporadic(_) if length <= 0 => 0,
-            Arrivals::Sporadic(period) => 1 + period.div_rem(length - 1).0,
-            Arrivals::Curve(curve) => curve.arrivals_within(Duration::from_ns(length)),
+            TaskArrivals::Sporadic(_) if length <= 0 => 0,
+            TaskArrivals::Sporadic(period) => 1 + period.div_rem(length - 1).0,
+            TaskArrivals::Curve(curve) => curve.arrivals_within(Duration::from_ns(length)),
         }
     }
 
@@ -71,8 +71,8 @@ impl<'a> Arrivals<'a> {
     #[inline]
     pub(crate) fn distance(self, jobs: i64) -> i64 {
         match self {
-            Arrivals::Sporadic(period) => period.number().saturating_mul(jobs),
-            Arrivals::Curve(curve) => curve.distance(jobs.unsigned_abs()).ns(),
+            TaskArrivals::Sporadic(period) => period.number().saturating_mul(jobs),
+            TaskArrivals::Curve(curve) => curve.distance(jobs.unsigned_abs()).ns(),
         }
     }
 
@@ -80,8 +80,8 @@ impl<'a> Arrivals<'a> {
     /// on the cycle repeats.
     fn cycle(self) -> ([i64; 2], [i64; 2]) {
         match self {
-            Arrivals::Sporadic(period) => ([1, period.number()], [0, 0]),
-            Arrivals::Curve(curve) => {
+            TaskArrivals::Sporadic(period) => ([1, period.number()], [0, 0]),
+            TaskArrivals::Curve(curve) => {
                 let ((jobs, length), (from, distance)) = (curve.cycle(), curve.repeats_from());
                 ([jobs as i64, length.ns()], [from as i64, distance.ns()])
             }
@@ -106,8 +106,8 @@ pub(crate) struct Repetition {
 
 impl Repetition {
     pub(crate) fn of<'a>(
-        first: Arrivals<'a>,
-        others: impl Iterator<Item = Arrivals<'a>>,
+        first: TaskArrivals<'a>,
+        others: impl Iterator<Item = TaskArrivals<'a>>,
     ) -> Option<Repetition> {
         let ([own_jobs, own_length], [from_job, mut from]) = first.cycle();
         let mut length = own_length;
@@ -130,7 +130,7 @@ struct Demanding<'a> {
     C: i64,
     D: i64,
     J: i64,
-    arrivals: Arrivals<'a>,
+    arrivals: TaskArrivals<'a>,
 }
 
 /// The demand of tasks.
@@ -142,7 +142,7 @@ impl<'a> Demands<'a> {
             C: task.own_wcet().ns(),
             D: (task.deadline - task.jitter).ns(),
             J: task.jitter.ns(),
-            arrivals: Arrivals::of(task),
+            arrivals: TaskArrivals::of(task),
         };
         Demands(tasks.iter().map(one).collect())
     }

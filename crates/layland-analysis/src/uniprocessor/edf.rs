@@ -107,9 +107,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: Decide::by(|system| together(Group::affinities(system).iter().map(finding))).or_sooner(
         |system| {
             let groups = Group::affinities(system);
-            match groups.iter().all(is_met) {
-                true => Verdict::Yes,
-                false => together(groups.iter().map(finding)).verdict,
+            if groups.iter().all(is_met) {
+                Verdict::Yes
+            } else {
+                together(groups.iter().map(finding)).verdict
             }
         },
     ),
@@ -330,10 +331,8 @@ fn decide(
     let load_bound = load_bound(tasks, B, above);
     // With a full load, a CPU that is blocked once is busy for ever.
     let is_endless = jitter || B > 0 && load_bound.is_none();
-    let busy_period = match is_endless {
-        true => Err(GaveUp::Endless),
-        false => busy_period(tasks, B, load_bound),
-    };
+    let busy_period =
+        if is_endless { Err(GaveUp::Endless) } else { busy_period(tasks, B, load_bound) };
     let repetition = if B > 0 { repetition(tasks) } else { None };
     let bounds = [load_bound, busy_period.ok(), repetition];
     let L = match (bounds.into_iter().flatten().min(), busy_period) {
@@ -391,12 +390,13 @@ pub(super) fn qpa(
         }
         // For every t' from `h` to `t`: h(t') <= h(t) <= t'. The next length to examine is `h`
         // itself.
-        t = match h < t {
-            true => h,
-            false => match last_deadline_before(t) {
+        t = if h < t {
+            h
+        } else {
+            match last_deadline_before(t) {
                 Some(earlier) => earlier,
                 None => return Ok(Demand::Met),
-            },
+            }
         };
     }
     Err(GaveUp::OutOfSteps { reached: Duration::from_ns(t), steps: MAX_STEPS })

@@ -140,10 +140,11 @@ fn finding(group: &Group<'_>) -> Finding {
 
 /// The response times of a CPU.
 fn responses_of(group: &Group<'_>, ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
-    match have_bursts(group.tasks()) {
-        false => responses(&group.sporadic(), ties),
+    if have_bursts(group.tasks()) {
         // With no blocking, the last region is a nanosecond.
-        true => deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>(), ties),
+        deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>(), ties)
+    } else {
+        responses(&group.sporadic(), ties)
     }
 }
 
@@ -200,7 +201,7 @@ pub fn responses(tasks: &[Sporadic], ties: Ties<'_>) -> Result<Option<Vec<Durati
     })?
     .ns();
     let left = TERMS / tasks.len().max(1) as u64;
-    let mut search = Search { rivals, L, left };
+    let mut search = OffsetSearch { rivals, L, left };
     let response = |i: usize| {
         for (j, tau) in tasks.iter().enumerate() {
             search.rivals[j].D = tau.deadline.ns() + ties.later(i, j);
@@ -228,7 +229,7 @@ impl From<&Sporadic> for Demanding {
 /// does not decrease, so no `a` from `L_i(a') - R_i` to `a'` is worse than the current result, and
 /// the work due by `a'` bounds `L_i(a')` if it leaves the CPU some time. As in QPA, more remaining
 /// time makes longer steps.
-struct Search {
+struct OffsetSearch {
     /// Their deadlines are those that count for the task under analysis.
     rivals: Vec<Demanding>,
     /// The longest busy period.
@@ -237,7 +238,7 @@ struct Search {
     left: u64,
 }
 
-impl Search {
+impl OffsetSearch {
     fn response(&mut self, i: usize) -> Result<Duration, GaveUp> {
         let mut R_i = self.rivals[i].C;
         // The first arrivals are often the worst, and a larger `R_i` makes longer steps. If there

@@ -188,10 +188,7 @@ fn response_times_are_the_first_from_below() {
                 let above: i64 = (0..i).map(|h| ceil(t + J(h), tasks[h].T) * tasks[h].C).sum();
                 task.C + task.S + (task.m + 1) * B[i] + above
             };
-            let next = match suspends && is_late_above {
-                true => None,
-                false => from_below(1, task.D, f),
-            };
+            let next = if suspends && is_late_above { None } else { from_below(1, task.D, f) };
             suspending += i32::from(suspends && next.is_some());
             R.push(next);
         }

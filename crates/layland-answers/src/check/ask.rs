@@ -5,7 +5,9 @@ use super::question::CheckQuestion;
 use super::reserved::{Assessors, Reserved, Way, for_verdicts};
 use crate::{Exit, Set, Unanswered};
 use layland_analysis::{PAIRS, Subject, Verdict, pairs};
-use layland_guarantee::{Assessment, ChainBound, Effort, Said, affinities, chain_bounds, on_ticks};
+use layland_guarantee::{
+    Assessment, BoundsBy, ChainBound, Effort, affinities, chain_bounds, on_ticks,
+};
 use layland_model::{Algorithm, Form, Order, System};
 use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
@@ -79,6 +81,11 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
             .collect(),
     };
     let mut options = options.clone();
+    // Bounds on chains come from those of their tasks, and constraints decide the exit code.
+    let constrained = set.system.chains.iter().any(|chain| chain.constraints().next().is_some());
+    if constrained && options.wanted.bounds == BoundsBy::Nobody {
+        options.wanted.bounds = BoundsBy::Named;
+    }
     if left_out.is_some() {
         options.wanted.more = options.wanted.more.without_margin();
         // Users who state an effort get it.
@@ -138,12 +145,11 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         on_ticks(&mut common, &set.system, tick);
     }
     let chains = chains(registry, &policies, &assessors);
-    let exit = exit(&policies, &common, names_policies);
     let affinities = (!names_policies).then(|| affinities(registry, &set.system)).flatten();
     // Keep only the policies that are shown.
     by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
     reserved.iter_mut().for_each(|reserved| reserved.by = std::mem::take(&mut by));
-    Checked {
+    let checked = Checked {
         set,
         reserved,
         any_policy: common,
@@ -152,8 +158,9 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         left_out,
         affinities,
         chains,
-        exit,
-    }
+        exit: Exit::Unknown,
+    };
+    Checked { exit: exit(&checked, names_policies), ..checked }
 }
 
 /// Adds to a refusal the position of the task that it names.
@@ -178,11 +185,11 @@ fn open_order(registry: &Registry, found: &Assessment) -> Option<Order> {
     (order != Order::Deadline && found.verdict != Verdict::Yes).then_some(order)
 }
 
-/// Returns yes if all requested policies guarantee every deadline, or, if none was requested, if
-/// one does. Returns no if one requested policy, or all policies, or any scheduler, cannot
-/// guarantee them.
-fn exit(policies: &[Assessment], common: &[Said], asked: bool) -> Exit {
-    let verdicts = || policies.iter().map(|policy| policy.verdict);
+/// Returns yes if all requested policies guarantee every deadline and every constraint on a chain,
+/// or, if none was requested, if one does. Returns no if one requested policy, or all policies, or
+/// any scheduler, cannot guarantee them.
+fn exit(checked: &Checked, asked: bool) -> Exit {
+    let verdicts = || checked.policies.iter().map(|policy| checked.verdict(policy).0);
     let (yes, no) = match asked {
         true => (
             verdicts().all(|verdict| verdict == Verdict::Yes),
@@ -190,10 +197,10 @@ fn exit(policies: &[Assessment], common: &[Said], asked: bool) -> Exit {
         ),
         false => (
             verdicts().any(|verdict| verdict == Verdict::Yes),
-            !policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
+            !checked.policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
         ),
     };
-    let impossible = common.iter().any(|said| {
+    let impossible = checked.any_policy.iter().any(|said| {
         said.test.subject == Subject::SomeScheduler
             && (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
     });

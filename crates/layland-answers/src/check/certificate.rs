@@ -2,8 +2,16 @@
 //! with this program (`tools/verify_certificate.py`). `docs/certificates.md` describes the format
 //! and the meaning of each proof.
 
+mod document;
+
 use super::checked::Checked;
-use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Subject, Verdict};
+use document::{
+    AnalysedSystem, AnalysedTask, Compared, Item, LateJob, OfAnyPolicy, OfPolicy, PartDocument,
+    ProofDocument, RunJob,
+};
+use layland_analysis::{
+    Comparison, Evidence, Part, Point, Proof, Quantity, Reason, Subject, Verdict,
+};
 use layland_guarantee::search::{self, Witness};
 use layland_guarantee::{Analysed, Assessment};
 use layland_model::{Algorithm, Behaviour, CpuSet, Duration, Index, Rate, System, Task, TaskId};
@@ -12,18 +20,36 @@ use layland_policy::deadline::KernelOptions;
 use layland_policy::fair::has_explicit_packing;
 use layland_policy::{Fit, Registry, Ties, never_preempts};
 use layland_trace::Job;
-use serde_json::{Value, json};
+
+pub use document::Certificate;
 
 impl Checked {
-    /// Returns the proof of each answer as JSON, for the verifier. The question must ask for
-    /// proofs.
-    pub fn certificate(&self, registry: &Registry) -> Value {
-        document(registry, self)
+    /// Returns the proof of each answer, for the verifier. The question must ask for proofs.
+    pub fn certificate(&self, registry: &Registry) -> Certificate<'_> {
+        certificate(registry, self)
+    }
+
+    /// Returns the certificate as indented JSON: the file that `layland check --certificate` writes.
+    ///
+    /// ```
+    /// use layland_answers::{CheckQuestion, Set};
+    /// use layland_model::{Duration, Service, System, Task};
+    /// let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(5));
+    /// let set = Set::in_memory("mine", System::new(1, vec![task]));
+    /// let registry = layland_policy::Registry::standard();
+    /// let question = CheckQuestion::about(vec!["p-edf".to_owned()]).with_proofs()?;
+    /// let proven = question.ask(&registry, set)?.certificate_text(&registry);
+    /// assert!(proven.contains("\"decided_by\": \"QPA\""));
+    /// # Ok::<(), layland_answers::Unanswered>(())
+    /// ```
+    pub fn certificate_text(&self, registry: &Registry) -> String {
+        // Serialization cannot fail: all keys are names.
+        serde_json::to_string_pretty(&self.certificate(registry)).unwrap_or_default() + "\n"
     }
 }
 
 /// Returns the certificate of one set.
-fn document(registry: &Registry, checked: &Checked) -> Value {
+fn certificate<'a>(registry: &Registry, checked: &'a Checked) -> Certificate<'a> {
     let system = &checked.set.system;
     let answers = checked.policies.iter().map(|policy| {
         let proof = match policy.witness.as_deref() {
@@ -32,14 +58,15 @@ fn document(registry: &Registry, checked: &Checked) -> Value {
         };
         let proof = known(system).and(known_options(registry, policy)).and(proof);
         let analysed = policy.proven.as_ref().map(|proven| &proven.analysed);
-        json!({
-            "policy": policy.spec,
-            "verdict": policy.verdict.name(),
-            "decided_by": policy.decided_by,
-            "analysed": analysed.map(of_analysed),
-            "proof": proof.as_ref().ok(),
-            "without": proof.as_ref().err(),
-        })
+        let (proof, without) = proof.map_or_else(|why| (None, Some(why)), |it| (Some(it), None));
+        OfPolicy {
+            policy: &policy.spec,
+            verdict: policy.verdict.name(),
+            decided_by: policy.decided_by,
+            analysed: analysed.map(of_analysed),
+            proof,
+            without,
+        }
     });
     let any_policy = checked.any_policy.iter().filter_map(|said| {
         let finding = (*said.finding).as_ref().ok()?;
@@ -57,22 +84,17 @@ fn document(registry: &Registry, checked: &Checked) -> Value {
             false => said.test.prove(system, finding).map(|proof| of_proof(&proof, system)),
         };
         let proof = known(system).and(proof.map_err(str::to_owned));
-        claims.then(|| {
-            json!({
-                "test": said.test.name,
-                "verdict": finding.verdict.name(),
-                "proof": proof.as_ref().ok(),
-                "without": proof.as_ref().err(),
-            })
-        })
+        let (proof, without) = proof.map_or_else(|why| (None, Some(why)), |it| (Some(it), None));
+        let (test, verdict) = (said.test.name, finding.verdict.name());
+        claims.then_some(OfAnyPolicy { test, verdict, proof, without })
     });
-    json!({
-        "layland": env!("CARGO_PKG_VERSION"),
-        "certificate": 1,
-        "set": checked.set.name,
-        "answers": answers.collect::<Vec<_>>(),
-        "any_policy": any_policy.collect::<Vec<_>>(),
-    })
+    Certificate {
+        layland: env!("CARGO_PKG_VERSION"),
+        certificate: 1,
+        set: &checked.set.name,
+        answers: answers.collect(),
+        any_policy: any_policy.collect(),
+    }
 }
 
 /// Checks that the verifier supports such systems.
@@ -132,7 +154,7 @@ fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String>
     }
 }
 
-fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
+fn of_policy<'a>(policy: &Assessment, system: &'a System) -> Result<ProofDocument<'a>, String> {
     match (&policy.refused, &policy.proven) {
         (Some(_), _) => Err("the policy refuses the set".to_owned()),
         (None, _) if policy.decided_by == Some(search::STATES) => {
@@ -153,12 +175,12 @@ fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
 
 /// Returns a run for the simulator of the verifier. It supports policies that run the jobs of the
 /// highest priorities, on CPUs without overheads.
-fn of_witness(
+fn of_witness<'a>(
     registry: &Registry,
     policy: &Assessment,
     found: &Witness,
-    system: &System,
-) -> Result<Value, String> {
+    system: &'a System,
+) -> Result<ProofDocument<'a>, String> {
     let (info, options) = registry.parse(&policy.spec).map_err(|error| error.to_string())?;
     let rule =
         info.build(system, &options.for_its_rule()).map_err(|refusal| refusal.to_string())?;
@@ -193,78 +215,68 @@ fn of_witness(
     let built = registry.build(&policy.spec, system).map_err(|error| error.to_string())?;
     let jobs = found.jobs(built).ok_or("the run cannot be repeated")?;
     let late = found.record.job;
-    let job = |job: &Job| {
-        json!({
-            "task": system.tasks[job.id.task].name,
-            "arrival_ns": job.arrival.ns(),
-            "ready_ns": job.release.ns(),
-            "execution_ns": system.tasks[job.id.task].own_wcet().ns(),
-        })
+    let job = |job: &Job| RunJob {
+        task: &system.tasks[job.id.task].name,
+        arrival_ns: job.arrival.ns(),
+        ready_ns: job.release.ns(),
+        execution_ns: system.tasks[job.id.task].own_wcet().ns(),
     };
-    Ok(json!({
-        "kind": "run",
-        "jobs": jobs.iter().filter(|job| job.arrival < late.deadline).map(job).collect::<Vec<_>>(),
-        "late": {
-            "task": system.tasks[late.id.task].name,
-            "arrival_ns": late.arrival.ns(),
-            "deadline_ns": late.deadline.ns(),
+    Ok(ProofDocument::Run {
+        jobs: jobs.iter().filter(|job| job.arrival < late.deadline).map(job).collect(),
+        late: LateJob {
+            task: &system.tasks[late.id.task].name,
+            arrival_ns: late.arrival.ns(),
+            deadline_ns: late.deadline.ns(),
         },
-    }))
+    })
 }
 
-fn of_analysed(analysed: &Analysed) -> Value {
+fn of_analysed(analysed: &Analysed) -> AnalysedSystem<'_> {
     let Analysed { system, tells } = analysed;
-    let tasks = system.tasks.iter().map(|(id, task)| {
-        json!({
-            "task": task.name,
-            "cpus": cpus(&system.allowed_cpus(id)),
-            "wcet_ns": task.own_wcet().ns(),
-            "deadline_ns": task.deadline.ns(),
-        })
+    let tasks = system.tasks.iter().map(|(id, task)| AnalysedTask {
+        task: &task.name,
+        cpus: cpus(&system.allowed_cpus(id)),
+        wcet_ns: task.own_wcet().ns(),
+        deadline_ns: task.deadline.ns(),
     });
-    json!({ "how": tells, "tasks": tasks.collect::<Vec<_>>() })
+    AnalysedSystem { how: tells, tasks: tasks.collect() }
 }
 
-fn of_proof(proof: &Proof, system: &System) -> Value {
+fn of_proof<'a>(proof: &Proof, system: &'a System) -> ProofDocument<'a> {
     match proof {
-        Proof::Reasons(reasons) => {
-            let reasons: Vec<Value> =
-                reasons.iter().flat_map(|reason| of_reason(reason, system)).collect();
-            json!({ "kind": "comparisons", "comparisons": reasons })
-        }
+        Proof::Reasons(reasons) => ProofDocument::Comparisons {
+            comparisons: reasons.iter().flat_map(|reason| of_reason(reason, system)).collect(),
+        },
         Proof::Parts(parts) => {
-            let parts: Vec<Value> = parts.iter().map(|part| of_part(part, system)).collect();
-            json!({ "kind": "parts", "parts": parts })
+            ProofDocument::Parts { parts: parts.iter().map(|part| of_part(part, system)).collect() }
         }
     }
 }
 
-fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
-    let name = |task: TaskId| json!(system.tasks[task].name);
-    let late = |what: &str, task: TaskId| {
-        json!({
-            "what": what,
-            "task": name(task),
-            "cpus": null,
-            "interval_ns": null,
-            "value": null,
-            "bound": null,
-            "holds": false,
-        })
+fn of_reason<'a>(reason: &Reason, system: &'a System) -> Vec<Compared<'a>> {
+    let name = |task: TaskId| system.tasks[task].name.as_str();
+    let late = |what, task| Compared {
+        what,
+        task: Some(name(task)),
+        cpus: None,
+        interval_ns: None,
+        value: None,
+        bound: None,
+        holds: false,
     };
     match reason {
         Reason::Compared(comparison) => {
             let Comparison { what, scope, value, bound, holds, is_at_least: _ } = &**comparison;
-            let exact = |quantity: &Quantity| quantity.exact().to_string();
-            vec![json!({
-                "what": what,
-                "task": scope.task.map(name),
-                "cpus": scope.cpus.as_ref().map(cpus),
-                "interval_ns": scope.interval.map(Duration::ns),
-                "value": exact(value),
-                "bound": exact(bound),
-                "holds": holds,
-            })]
+            let exact = |quantity: &Quantity| Some(quantity.exact().to_string());
+            vec![Compared {
+                what,
+                task: scope.task.map(name),
+                cpus: scope.cpus.as_ref().map(cpus),
+                interval_ns: scope.interval.map(Duration::ns),
+                value: exact(value),
+                bound: exact(bound),
+                holds: *holds,
+            }]
         }
         Reason::NoBound(task, _) => vec![late("the response time grows for ever", *task)],
         Reason::NoneCanBeLowest(tasks) => {
@@ -285,39 +297,44 @@ fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
     }
 }
 
-fn of_part(part: &Part, system: &System) -> Value {
+fn of_part<'a>(part: &Part, system: &'a System) -> PartDocument<'a> {
     let name = |task: TaskId| system.tasks[task].name.as_str();
-    let lengths = |found: &[(TaskId, Vec<Duration>)]| -> Vec<Value> {
-        let of = |(task, lengths): &(TaskId, Vec<Duration>)| {
-            let ns: Vec<i64> = lengths.iter().map(|length| length.ns()).collect();
-            json!({ "task": name(*task), "lengths_ns": ns })
+    let lengths = |found: &[(TaskId, Vec<Duration>)]| {
+        let of = |(task, lengths): &(TaskId, Vec<Duration>)| Item::Lengths {
+            task: name(*task),
+            lengths_ns: lengths.iter().map(|length| length.ns()).collect(),
         };
         found.iter().map(of).collect()
     };
-    let (kind, items): (_, Vec<Value>) = match &part.evidence {
+    let (evidence, items) = match &part.evidence {
         Evidence::Points(points) => {
-            let of = |point: &layland_analysis::Point| {
-                json!({
-                    "task": point.task.map(name),
-                    "interval_ns": point.interval.ns(),
-                    "demand_ns": point.demand.to_string(),
-                })
+            let of = |point: &Point| Item::Point {
+                task: point.task.map(name),
+                interval_ns: point.interval.ns(),
+                demand_ns: point.demand.to_string(),
             };
             ("points", points.iter().map(of).collect())
         }
         Evidence::BusyPeriods(found) => ("busy periods", lengths(found)),
         Evidence::Levels(found) => ("levels", lengths(found)),
         Evidence::Slacks(steps) => {
-            let of = |&(task, slack): &(TaskId, Duration)| json!({ "task": name(task), "slack_ns": slack.ns() });
+            let of = |&(task, slack): &(TaskId, Duration)| Item::Slack {
+                task: name(task),
+                slack_ns: slack.ns(),
+            };
             ("slacks", steps.iter().map(of).collect())
         }
         Evidence::Rates { unit, rates } => {
-            let of = |&(task, rate): &(TaskId, i64)| json!({ "task": name(task), "rate": rate, "unit_ns": unit.ns() });
+            let of = |&(task, rate): &(TaskId, i64)| Item::Rate {
+                task: name(task),
+                rate,
+                unit_ns: unit.ns(),
+            };
             ("rates", rates.iter().map(of).collect())
         }
     };
-    let tasks: Vec<&str> = part.tasks.iter().map(|&task| name(task)).collect();
-    json!({ "cpus": cpus(&part.cpus), "tasks": tasks, "evidence": kind, "items": items })
+    let tasks = part.tasks.iter().map(|&task| name(task)).collect();
+    PartDocument { cpus: cpus(&part.cpus), tasks, evidence, items }
 }
 
 fn cpus(set: &CpuSet) -> Vec<usize> {

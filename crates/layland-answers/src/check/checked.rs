@@ -2,10 +2,10 @@
 
 use super::reserved::Reserved;
 use crate::{Exit, Set};
-use layland_analysis::PAIRS;
+use layland_analysis::{PAIRS, Verdict};
 use layland_guarantee::search::Witness;
 use layland_guarantee::{Affinities, Assessment, ChainBound, Said};
-use layland_model::System;
+use layland_model::{Chain, System};
 use std::collections::BTreeMap;
 
 /// The complete result for one set.
@@ -33,6 +33,28 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Returns the verdict about the deadlines and the constraints on chains under a policy, and
+    /// the analysis that decided it.
+    pub fn verdict(&self, policy: &Assessment) -> (Verdict, Option<&'static str>) {
+        let mut decided = (policy.verdict, policy.decided_by);
+        for (chain, bound) in self.bounded_chains(&policy.spec) {
+            let verdict = decided.0.both(bound.verdict(chain).unwrap_or(Verdict::Yes));
+            if verdict != decided.0 {
+                decided = (verdict, bound.within.is_ok().then_some(bound.by));
+            }
+        }
+        decided
+    }
+
+    /// Pairs the chains of the set with their bounds under a policy, if it accepts the set.
+    pub fn bounded_chains(
+        &self,
+        spec: &str,
+    ) -> impl Iterator<Item = (&Chain, &ChainBound)> + Clone {
+        let bounds = self.chains.get(spec).into_iter().flatten();
+        self.set.system.chains.iter().zip(bounds)
+    }
+
     /// Returns the system that was analysed under a policy.
     pub fn system(&self, spec: &str) -> &System {
         let reserved = self.reserved.as_ref().and_then(|reserved| reserved.under(spec));

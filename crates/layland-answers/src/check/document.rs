@@ -1,12 +1,14 @@
 //! The answer as one JSON document. It is serialized directly from the answer: serialization is
 //! most of the work for a stream of sets, and a tree of values would double it.
+//!
+//! Long because each object of the document has a type here.
 
 mod line;
 
 use super::chains;
 use super::checked::Checked;
 use super::reserved::Reserved;
-use crate::Exit;
+use crate::{Exit, schema};
 use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
 use layland_guarantee::search::Witness as Run;
@@ -14,7 +16,7 @@ use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Duration, Service, System, TaskId};
 use layland_policy::Text;
 use layland_trace::JobRecord;
-use serde::ser::SerializeMap;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 impl Checked {
@@ -35,178 +37,386 @@ impl Checked {
     }
 }
 
-/// The answer, as `layland check --json` prints it.
-#[derive(Serialize)]
+/// The answer of `layland check --json`: one document per set.
+#[derive(JsonSchema, Serialize)]
 pub struct Document<'a> {
+    /// The version of Layland.
     layland: &'static str,
+    #[schemars(extend("const" = "check"))]
     command: &'static str,
+    /// The task set in short.
     set: SetSummary<'a>,
+    /// Present with `--margin`: the margin that a run reserves beyond the need of a job.
+    #[schemars(with = "OfRun")]
     #[serde(skip_serializing_if = "Option::is_none")]
     run_margin: Option<OfRun>,
+    /// Each policy that was requested, or that makes sense for the set.
     policies: Vec<Policy<'a>>,
+    /// The answers that hold for every policy.
+    #[schemars(with = "Vec<TestDocument<'static>>")]
     any_policy: Vec<Test<'a>>,
+    /// Policies that were not requested and make no sense for the set.
     not_applicable: Vec<NotApplicable>,
+    /// The policies that honour the affinities of the set; null if it has none.
     affinities: Option<Affinities<'a>>,
+    /// The result of the command.
     exit: Exit,
 }
 
-#[derive(Serialize)]
+/// A task set in short.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct SetSummary<'a> {
+    /// Its file, `demo:NAME`, or `inline`.
     name: &'a str,
+    /// The number of tasks.
     tasks: usize,
+    /// The number of CPUs.
     cpus: usize,
+    /// The sum of WCET over period.
     utilization: f64,
+    /// Assumptions about settings that the file leaves out.
     assumed: &'a [String],
-    /// Present if the set was inferred from a trace.
+    /// Present if it was inferred from a trace: a longer trace may show longer jobs.
+    #[schemars(with = "Seen<'static>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<Seen<'a>>,
 }
 
 /// The trace that a set was inferred from.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Seen<'a> {
+    /// The length of the trace; null if the set does not state it.
     length_ns: Option<i64>,
+    /// Observations of the trace that the set does not explain: as long as there are any, nothing is
+    /// guaranteed.
     unexplained: &'a [String],
 }
 
-#[derive(Serialize)]
+/// The answer about one policy.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "assessment")]
 struct Policy<'a> {
+    /// The policy with its options.
     policy: &'a str,
+    /// The verdict: yes, if every deadline is guaranteed.
+    #[schemars(schema_with = "schema::verdict")]
     verdict: &'static str,
+    /// The test that decided.
     decided_by: Option<&'static str>,
+    /// The verdict for the same set without its affinities, where the policy honours none.
+    #[schemars(schema_with = "schema::verdict_or_null")]
     verdict_without_affinities: Option<&'static str>,
+    /// The reasons of a verdict that is not yes; or the argument that decided it.
     reasons: &'a [String],
+    /// The reason why the policy refuses the set.
     refused: Option<&'a str>,
-    /// Present with `--margin`.
+    /// Present with `--margin`: the reservations of a run under the policy, which were analysed; null
+    /// if the policy does not take the set as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     reserved: Option<Option<ReservedBy<'a>>>,
+    /// The distance of the verdict to its limit.
     margin: Option<Margin>,
+    /// A bound for each task.
+    #[schemars(with = "Vec<BoundDocument<'static>>")]
     bounds: Vec<OfTask<'a>>,
+    /// The effect of overheads on each WCET; null without overheads.
     overheads: Option<Vec<Overheads<'a>>>,
+    /// Every test that is about the policy.
+    #[schemars(with = "Vec<TestDocument<'static>>")]
     tests: Vec<Test<'a>>,
+    /// A job that misses its deadline in a legal run, where no test says no.
     witness: Option<Witness<'a>>,
-    /// Present if the set has chains.
+    /// Present if the set has chains: the guarantee for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     chains: Vec<chains::OfChain<'a>>,
 }
 
 /// The margin of a run.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 #[serde(untagged)]
 enum OfRun {
-    Fraction { fraction: f64, least_ns: i64 },
-    Time { ns: i64 },
+    /// A part of the need of a job.
+    Fraction {
+        /// A fraction of it.
+        #[schemars(range(min = 0.0))]
+        fraction: f64,
+        /// At least this.
+        #[schemars(range(min = 0))]
+        least_ns: i64,
+    },
+    /// A time for every job.
+    Time {
+        /// This much.
+        #[schemars(range(min = 0))]
+        ns: i64,
+    },
 }
 
-/// The reservation of a run under a policy.
-#[derive(Serialize)]
+/// The reservations of a run under a policy.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct ReservedBy<'a> {
+    /// The parameters that are larger than the set says; null if none are.
+    #[schemars(extend("enum" = ["budgets", "wcets", null]))]
     larger: Option<&'static str>,
+    /// The verdict about the set as it is, without the margin.
+    #[schemars(schema_with = "schema::verdict")]
     verdict_without: &'static str,
+    /// The reservation for each task; empty if nothing is larger.
     tasks: Vec<ReservedFor<'a>>,
 }
 
-#[derive(Serialize)]
+/// The reservation for a task.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct ReservedFor<'a> {
+    /// The task.
     task: &'a str,
+    /// Its WCET at each criticality level, from the lowest to its own.
+    #[schemars(inner(range(min = 0)))]
     wcet_ns: Vec<i64>,
+    /// Its budget; null if that is its WCET.
     budget_ns: Option<i64>,
 }
 
-#[derive(Serialize)]
+/// The distance of a verdict to its limit.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Margin {
+    /// The largest factor on every WCET with which the verdict stays yes, or with which it would
+    /// become yes, with what the policy decides before the start for the set as it is: CPUs,
+    /// priorities, pieces, servers.
     wcet_factor: f64,
+    /// The precision of the factor.
     resolution: f64,
+    /// The factor as a speed of the CPUs; null if there is none.
     speed: Option<f64>,
+    /// The obstacle to the next larger factor; null if no factor is accepted.
     stopped_by: Option<Stop>,
+    /// A larger factor that is accepted where the policy decides anew for the larger WCETs, with tasks
+    /// on other CPUs, for example; null if there is none.
     decided_anew: Option<Anew>,
 }
 
 /// The obstacle to further growth of the WCETs.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Stop {
+    /// The task that is no longer guaranteed, as far as the test names it.
     task: Option<String>,
+    /// The CPUs of the obstacle; null if the test does not distinguish CPUs.
     cpus: Option<String>,
+    /// The test that accepts the factor, and not the next one.
     test: Option<&'static str>,
+    /// Its reason against the next one.
     reason: String,
 }
 
 /// The larger factor that is possible if the policy decides anew.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Anew {
+    /// The factor.
     wcet_factor: f64,
 }
 
-#[derive(Serialize)]
+/// The effect of overheads on a WCET.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Overheads<'a> {
+    /// The task.
     task: &'a str,
+    /// Its WCET.
+    #[schemars(range(min = 0))]
     wcet_ns: i64,
+    /// The WCET with overheads.
+    #[schemars(range(min = 0))]
     inflated_ns: i64,
+    /// The terms that they add.
     terms: Vec<Term<'a>>,
+    /// The share of the CPU that periodic overheads leave, a fraction.
     divided_by: String,
 }
 
-#[derive(Serialize)]
+/// A term that overheads add to a WCET.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Term<'a> {
+    /// The overhead.
     name: &'a str,
+    /// Its amount.
     ns: i64,
 }
 
-#[derive(Serialize)]
-struct Level<'a> {
-    level: &'a str,
-    ns: i64,
-}
-
-#[derive(Serialize)]
+/// A job that misses its deadline.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Witness<'a> {
+    /// The task.
     task: &'a str,
+    /// The number of its job, from 0.
     job: u64,
+    /// Its arrival.
     arrival_ns: i64,
+    /// Its absolute deadline.
     deadline_ns: i64,
+    /// Its end; null if it is pending when the run is over.
     end_ns: Option<i64>,
+    /// The end of the run.
     over_ns: i64,
+    /// The densest run, one that is drawn, the search of all states, or a search of first arrivals.
+    #[schemars(extend("enum" = ["densest", "drawn", "states", "phases"]))]
     found_by: &'static str,
+    /// The seed from which the run was drawn; null if it was not drawn.
     seed: Option<u64>,
 }
 
-#[derive(Serialize)]
+/// A policy that is left out.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct NotApplicable {
+    /// Its name.
     policy: String,
+    /// The reason why it makes no sense for the set.
     reason: String,
 }
 
-#[derive(Serialize)]
+/// The policies that honour the affinities of a set, and the others.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Affinities<'a> {
+    /// Policies that do.
+    #[schemars(with = "Vec<String>")]
     kept_by: &'a [Text],
+    /// Policies that do not.
     refused_by: Vec<RefusedBy<'a>>,
 }
 
-#[derive(Serialize)]
+/// Policies that do not honour affinities for the same reason.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct RefusedBy<'a> {
+    /// The reason.
     reason: &'a str,
+    /// Their names.
+    #[schemars(with = "Vec<String>")]
     policies: &'a [Text],
 }
 
-/// The bound of a task.
+/// The bound of a task. It is serialized as a [`BoundDocument`].
 struct OfTask<'a> {
     system: &'a System,
     task: TaskId,
     bound: &'a Bound,
 }
 
-/// The answer of a test.
+/// A bound for the jobs of a task.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "bound")]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum BoundDocument<'a> {
+    /// No test gives one.
+    Unknown {
+        /// The task.
+        task: &'a str,
+    },
+    /// A bound on response times.
+    Response {
+        /// The bound.
+        #[schemars(range(min = 0))]
+        ns: i64,
+        /// The test.
+        by: &'static str,
+        /// `exact` if some job reaches it in a legal run of the policy, with its own rule of ties;
+        /// `sufficient` if it is only a bound.
+        #[schemars(extend("enum" = ["exact", "sufficient"]))]
+        worth: &'static str,
+        /// The task.
+        task: &'a str,
+        /// Present if the bound is so large that it says nothing.
+        #[schemars(extend("const" = true))]
+        #[serde(skip_serializing_if = "is_false")]
+        useless: bool,
+        /// For mixed criticality: the bounds at each level.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        per_level: Vec<Level<'a>>,
+    },
+    /// A bound on tardiness.
+    Tardiness {
+        /// The bound, rounded up; null if it has more than 63 bits.
+        #[schemars(range(min = 0))]
+        ns: Option<i64>,
+        /// The bound as a fraction.
+        exact_ns: String,
+        /// The test.
+        by: &'static str,
+        /// The task.
+        task: &'a str,
+        /// Present if the bound is so large that it says nothing.
+        #[schemars(extend("const" = true))]
+        #[serde(skip_serializing_if = "is_false")]
+        useless: bool,
+    },
+}
+
+/// The bound of a task at a criticality level.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Level<'a> {
+    /// The criticality level.
+    level: &'a str,
+    /// The bound at that level.
+    #[schemars(range(min = 0))]
+    ns: i64,
+}
+
+/// The answer of a test. It is serialized as a [`TestDocument`].
 struct Test<'a> {
     system: &'a System,
     said: &'a Said,
 }
 
+/// The answer of one test.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "finding")]
+struct TestDocument<'a> {
+    /// The name of the test, as `layland explain` knows it.
+    test: &'static str,
+    /// The meaning of its answers.
+    #[schemars(extend("enum" = ["exact", "sufficient", "necessary"]))]
+    kind: &'static str,
+    /// The keys of its sources.
+    cite: Vec<&'static str>,
+    /// The verdict; null if the test does not apply.
+    #[schemars(schema_with = "schema::verdict_or_null")]
+    verdict: Option<&'static str>,
+    /// The reasons, as far as the test gives them. Present if it applies.
+    #[schemars(with = "Vec<String>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<&'a [String]>,
+    /// The assumption of the test that the set does not satisfy.
+    #[schemars(with = "DoesNotApply<'static>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    does_not_apply: Option<DoesNotApply<'a>>,
+}
+
 /// An assumption that the system violates, so that the test does not apply.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct DoesNotApply<'a> {
+    /// A word for it.
     assumption: &'static str,
+    /// In a sentence.
     reason: &'a str,
+    /// Advice on how to fix it.
     help: &'static str,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl<'a> Document<'a> {
@@ -340,62 +550,42 @@ fn witness<'a>(Run { record, origin, over, .. }: &'a Run, system: &'a System) ->
 impl Serialize for OfTask<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let OfTask { system, task, bound } = *self;
-        let mut map = serializer.serialize_map(None)?;
-        match bound {
-            Bound::Unknown => map.serialize_entry("kind", "unknown")?,
-            Bound::Response { within, by, kind, .. } => {
-                map.serialize_entry("kind", "response")?;
-                map.serialize_entry("ns", &within.ns())?;
-                map.serialize_entry("by", by)?;
-                map.serialize_entry("worth", kind.name())?;
+        let useless = bound.is_useless(&system.tasks[task]);
+        let task = &system.tasks[task].name;
+        let document = match bound {
+            Bound::Unknown => BoundDocument::Unknown { task },
+            Bound::Response { within, by, kind, per_level } => {
+                let levels = by_level(per_level, system);
+                let per_level = levels.map(|(level, length)| Level { level, ns: length.ns() });
+                let (ns, worth, per_level) = (within.ns(), kind.name(), per_level.collect());
+                BoundDocument::Response { ns, by, worth, task, useless, per_level }
             }
             Bound::Tardiness { within, by } => {
-                map.serialize_entry("kind", "tardiness")?;
-                map.serialize_entry("ns", &within.ceil())?;
-                map.serialize_entry("exact_ns", &within.to_string())?;
-                map.serialize_entry("by", by)?;
+                let (ns, exact_ns) = (within.ceil(), within.to_string());
+                BoundDocument::Tardiness { ns, exact_ns, by, task, useless }
             }
-        }
-        map.serialize_entry("task", &system.tasks[task].name)?;
-        if bound.is_useless(&system.tasks[task]) {
-            map.serialize_entry("useless", &true)?;
-        }
-        if let Bound::Response { per_level, .. } = bound
-            && !per_level.is_empty()
-        {
-            let levels = by_level(per_level, system);
-            let levels: Vec<Level<'_>> =
-                levels.map(|(level, length)| Level { level, ns: length.ns() }).collect();
-            map.serialize_entry("per_level", &levels)?;
-        }
-        map.end()
+        };
+        document.serialize(serializer)
     }
 }
 
 impl Serialize for Test<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Test { system, said: Said { test, finding } } = *self;
-        let keys: Vec<&str> = test.citations.iter().map(|citation| citation.key).collect();
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("test", test.name)?;
-        map.serialize_entry("kind", test.kind.name())?;
-        map.serialize_entry("cite", &keys)?;
-        match &***finding {
-            Ok(Finding { verdict, .. }) => {
-                map.serialize_entry("verdict", verdict.name())?;
-                map.serialize_entry("reasons", finding.sentences(system))?;
-            }
-            Err(refusal) => {
-                map.serialize_entry("verdict", &None::<&str>)?;
-                let why = DoesNotApply {
-                    assumption: refusal.assumption.code(),
-                    reason: &refusal.message,
-                    help: refusal.help,
-                };
-                map.serialize_entry("does_not_apply", &why)?;
-            }
-        }
-        map.end()
+        let found = (***finding).as_ref();
+        let document = TestDocument {
+            test: test.name,
+            kind: test.kind.name(),
+            cite: test.citations.iter().map(|citation| citation.key).collect(),
+            verdict: found.ok().map(|Finding { verdict, .. }| verdict.name()),
+            reasons: found.ok().map(|_| finding.sentences(system)),
+            does_not_apply: found.err().map(|refusal| DoesNotApply {
+                assumption: refusal.assumption.code(),
+                reason: &refusal.message,
+                help: refusal.help,
+            }),
+        };
+        document.serialize(serializer)
     }
 }
 

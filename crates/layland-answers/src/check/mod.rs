@@ -12,6 +12,7 @@ mod question;
 mod reserved;
 mod short;
 
+pub use certificate::Certificate;
 pub use chains::OfChain;
 pub use checked::{Checked, LeftOut};
 pub use citations::Cited;

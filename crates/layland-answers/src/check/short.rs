@@ -24,15 +24,17 @@ impl<'a> Short<'a> {
     pub fn of(registry: &Registry, checked: &'a Checked) -> Short<'a> {
         let system = &checked.set.system;
         let is_ordinary = |policy: &&Assessment| !is_for_others(registry, &policy.spec, system);
-        let best = checked.policies.iter().filter(is_ordinary).map(|p| rank(p.verdict)).min();
+        let rank = |policy: &Assessment| rank(checked.verdict(policy).0);
+        let best = checked.policies.iter().filter(is_ordinary).map(rank).min();
         // A policy for features that the set lacks gets a line only if it achieves more than the
         // others.
         let fits = |policy: &&Assessment| {
-            is_ordinary(policy) || best.is_none_or(|best| rank(policy.verdict) < best)
+            is_ordinary(policy) || best.is_none_or(|best| rank(policy) < best)
         };
         let mut fitting: Vec<&Assessment> = checked.policies.iter().filter(fits).collect();
-        fitting.sort_by_key(|policy| (rank(policy.verdict), Reverse(margin(policy))));
-        let answer = |policy: &Assessment| (policy.verdict, policy.decided_by, margin(policy));
+        fitting.sort_by_key(|policy| (rank(policy), Reverse(margin(policy))));
+        let answer =
+            |policy: &Assessment| (policy.verdict, policy.decided_by, margin(policy), rank(policy));
         let mut shown: Vec<&Assessment> = Vec::new();
         let mut rest: Vec<&Assessment> = Vec::new();
         for policy in fitting {

@@ -4,7 +4,7 @@
 //! in integers, so that the bytes are the same on any machine.
 
 use super::axis::Axis;
-use super::scene::{CpuRow, Run, Scene, TaskRow};
+use super::scene::{CpuRow, RunSegment, Scene, TaskRow};
 use super::view::{Rows, View};
 use super::words::{Nanoseconds, counted_misses};
 use crate::plot::{Anchor, Colour, Picture, text_width};
@@ -60,7 +60,7 @@ const TINY: f64 = 4.5;
 /// The height of the bar of a lock.
 const LOCK: f64 = 5.0;
 
-struct Chart<'a> {
+struct PictureChart<'a> {
     scene: &'a Scene,
     left: f64,
     width: f64,
@@ -89,7 +89,7 @@ fn draw(view: &View, options: &PdfOptions) -> Picture {
     let widest = of_tasks.fold(text_width("CPU 9999 level", SMALL), f64::max);
     let (left, width) = (widest.min(140.0) + 10.0, f64::from(options.width.clamp(60, 14_000)));
     let picture = Picture { width: left + width + 10.0, height: 0.0, shapes: Vec::new() };
-    let mut chart = Chart { scene: &scene, left, width, picture };
+    let mut chart = PictureChart { scene: &scene, left, width, picture };
     let mut y = 4.0;
     if let Some(title) = &options.title {
         y += 12.0;
@@ -139,7 +139,7 @@ fn time_text(time: impl Into<Nanoseconds>) -> String {
     time.into().to_string().replace("us", "µs")
 }
 
-impl Chart<'_> {
+impl PictureChart<'_> {
     /// Returns the coordinate of a time; times outside the window
     /// are at its ends. Hundredths of a point are exact enough.
     fn x(&self, at: Time) -> f64 {
@@ -160,7 +160,7 @@ impl Chart<'_> {
         self.picture.line(ends, GRID, 0.4, &[]);
     }
 
-    fn bar(&mut self, run: &Run, y: f64, text: &str) {
+    fn bar(&mut self, run: &RunSegment, y: f64, text: &str) {
         let (start, end) = (self.x(run.start), self.x(run.end));
         let corners = ((start, y - BAR), (end, y));
         self.picture.block(corners.0, corners.1, PALETTE[run.position % PALETTE.len()]);

@@ -43,7 +43,7 @@ pub(super) struct TaskRow {
     /// The jobs, in the order of their numbers.
     pub jobs: Vec<VisibleJob>,
     /// The segments, in the order of time.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunSegment>,
     /// The times at which a job was ready and did not run.
     pub waits: Vec<(Time, Time)>,
     /// The times at which a job was suspended by itself, in the order of time.
@@ -68,7 +68,7 @@ pub(super) struct Lock {
 pub(super) struct CpuRow {
     pub id: CpuId,
     /// The segments, in the order of time.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunSegment>,
     pub offline: Vec<(Time, Time)>,
     /// The values of its criticality indicator in the window,
     /// in the order of time; empty if it has no indicator.
@@ -92,7 +92,7 @@ pub(super) struct VisibleJob {
 
 /// A segment.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct RunSegment {
     pub job: JobId,
     /// The position of the task.
     pub position: usize,
@@ -206,7 +206,7 @@ impl Scene {
     }
 
     /// Returns the times at which the job of a segment spins in it, in the order of time.
-    pub(super) fn spins(&self, run: &Run) -> &[Spin] {
+    pub(super) fn spins(&self, run: &RunSegment) -> &[Spin] {
         let before = |at| self.spins.partition_point(|spin| (spin.job, spin.from) < (run.job, at));
         &self.spins[before(run.start)..before(run.end)]
     }
@@ -284,7 +284,7 @@ impl Scene {
                 self.spins.push(spin);
             }
             make_room(&mut tasks[row].runs);
-            tasks[row].runs.push(Run {
+            tasks[row].runs.push(RunSegment {
                 job: segment.job,
                 position: row,
                 cpu: segment.cpu,

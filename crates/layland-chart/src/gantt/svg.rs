@@ -46,7 +46,7 @@ impl Default for SvgOptions {
 
 /// The symbols that were drawn, so that the legend explains only those.
 #[derive(Default)]
-struct Used {
+struct UsedSymbols {
     release: bool,
     deadline: bool,
     missed: bool,
@@ -67,7 +67,7 @@ struct Used {
     level: bool,
 }
 
-struct Chart<'a> {
+struct SvgChart<'a> {
     scene: &'a Scene,
     sizes: Sizes,
     /// The left and the right end of the time axis.
@@ -76,7 +76,7 @@ struct Chart<'a> {
     /// The names of the tasks, by position.
     names: Vec<&'a str>,
     body: Svg,
-    used: Used,
+    used: UsedSymbols,
 }
 
 /// The maximum number of arrows between CPUs; more would hide the rows.
@@ -108,14 +108,14 @@ fn draw(view: &View, options: &SvgOptions) -> String {
     let left = (widest + 40).clamp(76, (width / 4).max(76));
     let mut rows: Vec<&TaskRow> = scene.tasks.iter().chain(&scene.hidden).collect();
     rows.sort_by_key(|row| row.position);
-    let mut chart = Chart {
+    let mut chart = SvgChart {
         scene: &scene,
         sizes,
         left,
         right: width - 18,
         names: rows.iter().map(|row| row.name.as_str()).collect(),
         body: Svg::default(),
-        used: Used::default(),
+        used: UsedSymbols::default(),
     };
 
     let title = options.title.clone().unwrap_or_else(|| {
@@ -281,7 +281,7 @@ fn square<'a>(inside: &'a mut Svg, side: i64, fill: &str) -> Element<'a> {
     inside.element("rect").attr("width", side).attr("height", side).attr("fill", fill)
 }
 
-impl Chart<'_> {
+impl SvgChart<'_> {
     /// Returns the coordinate of a time on the axis; times outside the window are at its ends.
     fn x(&self, at: Time) -> Px {
         let (from, to) = (i128::from(self.scene.from.ns()), i128::from(self.scene.to.ns()));

@@ -12,9 +12,9 @@ mod legend;
 mod line;
 mod locks;
 
-use self::line::{ASCII, Glyphs, KEYS, Line, Paint, UNICODE};
+use self::line::{ASCII, Glyphs, KEYS, Paint, TextLine, UNICODE};
 use super::axis::Axis;
-use super::scene::{CpuRow, Run, Scene, TaskRow};
+use super::scene::{CpuRow, RunSegment, Scene, TaskRow};
 use super::view::{Rows, View};
 use super::words::{Nanoseconds, counted_misses};
 use layland_model::{Time, counted};
@@ -71,10 +71,10 @@ pub enum Colours {
 /// The label of a row of levels under its CPU.
 const LEVEL_LABEL: &str = "  level";
 
-/// A part of a character's time, in units of 1 / `Chart::columns` nanoseconds.
+/// A part of a character's time, in units of 1 / `TextChart::columns` nanoseconds.
 type Share = i128;
 
-struct Chart<'a> {
+struct TextChart<'a> {
     scene: &'a Scene,
     options: &'a TextOptions,
     glyphs: &'a Glyphs,
@@ -88,7 +88,7 @@ struct Chart<'a> {
     used_other_task: bool,
     used_offline: bool,
     used_shade: bool,
-    used_halts: locks::Used,
+    used_halts: locks::UsedSymbols,
 }
 
 impl View<'_> {
@@ -123,7 +123,7 @@ fn draw(view: &View, options: &TextOptions) -> String {
     let longest =
         if shows_tasks { cpu_labels.chain(task_labels).max() } else { cpu_labels.chain([6]).max() };
     let gutter = (longest.unwrap_or(0) + 2).min(width / 3);
-    let mut chart = Chart {
+    let mut chart = TextChart {
         scene: &scene,
         options,
         glyphs,
@@ -135,7 +135,7 @@ fn draw(view: &View, options: &TextOptions) -> String {
         used_other_task: false,
         used_offline: false,
         used_shade: false,
-        used_halts: locks::Used::default(),
+        used_halts: locks::UsedSymbols::default(),
     };
     chart.header();
     if options.rows.has_cpus() {
@@ -171,7 +171,7 @@ fn keys(scene: &Scene) -> Vec<Option<char>> {
     wants_key.into_iter().map(|wants| wants.then(|| free.next()).flatten()).collect()
 }
 
-impl Chart<'_> {
+impl TextChart<'_> {
     fn span(&self) -> i128 {
         i128::from(self.scene.to.ns()) - i128::from(self.scene.from.ns())
     }
@@ -211,11 +211,11 @@ impl Chart<'_> {
         }
     }
 
-    fn line(&self) -> Line {
-        Line::blank(self.gutter + self.columns)
+    fn line(&self) -> TextLine {
+        TextLine::blank(self.gutter + self.columns)
     }
 
-    fn print(&mut self, line: &Line) {
+    fn print(&mut self, line: &TextLine) {
         line.print(&mut self.out, self.options.colours);
     }
 
@@ -372,7 +372,7 @@ impl Chart<'_> {
     }
 
     /// Draws the number of the CPU in the middle of a segment, if it fits.
-    fn cpu_number(&self, run: &Run, line: &mut Line, paint: Paint) {
+    fn cpu_number(&self, run: &RunSegment, line: &mut TextLine, paint: Paint) {
         let mut full = Vec::new();
         self.cover(run.start, run.end, |column, share| {
             if share == self.span() {
@@ -388,7 +388,7 @@ impl Chart<'_> {
         }
     }
 
-    fn markers(&self, row: &TaskRow, marks: &mut Line) {
+    fn markers(&self, row: &TaskRow, marks: &mut TextLine) {
         #[derive(Clone, Copy, Default)]
         struct Marks {
             release: bool,

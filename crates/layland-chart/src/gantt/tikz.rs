@@ -6,7 +6,7 @@
 //! (`laylandA` ..) that can be redefined. Every segment has the name of its job if it fits.
 
 use super::axis::Axis;
-use super::scene::{CpuRow, Run, Scene, TaskRow};
+use super::scene::{CpuRow, RunSegment, Scene, TaskRow};
 use super::view::{Rows, View};
 use super::words::{Nanoseconds, counted_misses};
 use layland_model::Time;
@@ -89,7 +89,7 @@ fn colour(position: usize) -> char {
     char::from(b'A' + (position % PALETTE.len()) as u8)
 }
 
-struct Chart<'a> {
+struct TikzChart<'a> {
     scene: &'a Scene,
     width: i64,
     out: String,
@@ -116,7 +116,7 @@ impl View<'_> {
 fn draw(view: &View, options: &TikzOptions) -> String {
     let scene = Scene::new(view.trace, view.labels, view.from, view.to, options.max_rows);
     let width = i64::from(options.width.clamp(20, 5_000)) * 100;
-    let mut chart = Chart { scene: &scene, width, out: String::new() };
+    let mut chart = TikzChart { scene: &scene, width, out: String::new() };
     chart.head();
     let mut y = 0;
     if let Some(title) = &options.title {
@@ -155,7 +155,7 @@ fn draw(view: &View, options: &TikzOptions) -> String {
     chart.out
 }
 
-impl Chart<'_> {
+impl TikzChart<'_> {
     fn line(&mut self, line: fmt::Arguments<'_>) {
         let _ = writeln!(self.out, "{line}");
     }
@@ -209,7 +209,7 @@ impl Chart<'_> {
         self.line(format_args!("\\draw[black!30,line width=.3pt] (0,{y}) -- ({width},{y});"));
     }
 
-    fn bar(&mut self, run: &Run, y: i64, text: &str) {
+    fn bar(&mut self, run: &RunSegment, y: i64, text: &str) {
         let (start, end) = (self.x(run.start), self.x(run.end));
         let fits = end.0 - start.0 >= TEXT * (text.chars().count() as i64 + 1);
         let text = if fits { text } else { "" };

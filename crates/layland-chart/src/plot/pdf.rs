@@ -83,9 +83,10 @@ impl Picture {
                     to.set_fill_rgb(r, g, b);
                     to.begin_text();
                     to.set_font(Name(b"F1"), *size as f32);
-                    to.set_text_matrix(match upwards {
-                        true => [0.0, 1.0, -1.0, 0.0, x, y - back],
-                        false => [1.0, 0.0, 0.0, 1.0, x - back, y],
+                    to.set_text_matrix(if *upwards {
+                        [0.0, 1.0, -1.0, 0.0, x, y - back]
+                    } else {
+                        [1.0, 0.0, 0.0, 1.0, x - back, y]
                     });
                     to.show(Str(&font.encode(text)));
                     to.end_text();

@@ -55,12 +55,11 @@ impl Picture {
                     let element = out.element("text").attr("x", &x).attr("y", &y);
                     let element = element.attr("font-size", number(*size));
                     let element = element.attr("text-anchor", anchor).attr("fill", hex(*colour));
-                    match upwards {
-                        true => {
-                            let turned = format_args!("rotate(-90 {x} {y})");
-                            element.attr("transform", turned).text(text);
-                        }
-                        false => element.text(text),
+                    if *upwards {
+                        let turned = format_args!("rotate(-90 {x} {y})");
+                        element.attr("transform", turned).text(text);
+                    } else {
+                        element.text(text)
                     }
                 }
                 Shape::Clip { at } => {

@@ -18,7 +18,7 @@
 //! ready at it may not be known yet, because the policy may be notified of the releases of one
 //! instant one after the other. Each such job is skipped if it comes before the one that acts.
 
-use super::{Live, Shared};
+use super::{Live, LockingFacts};
 use crate::Checker;
 use layland_model::{CpuId, JobId, Protocol, ResourceId, Time};
 use layland_trace::{LockMark, MarkKind};
@@ -57,7 +57,7 @@ impl Rounds {
     pub(super) fn next(
         &mut self,
         checker: &Checker<'_>,
-        shared: &Shared<'_>,
+        shared: &LockingFacts<'_>,
         all: &[Live],
         (kind, needs_no_cpu): (&MarkKind, bool),
     ) -> Option<(usize, CpuId)> {
@@ -101,7 +101,7 @@ impl Rounds {
     fn is_selected(
         &self,
         checker: &Checker<'_>,
-        shared: &Shared<'_>,
+        shared: &LockingFacts<'_>,
         job: usize,
         cpu: CpuId,
     ) -> bool {
@@ -115,7 +115,7 @@ impl Rounds {
     fn comes_first(
         &self,
         checker: &Checker<'_>,
-        shared: &Shared<'_>,
+        shared: &LockingFacts<'_>,
         all: &[Live],
         job: usize,
         cpu: CpuId,
@@ -143,7 +143,7 @@ impl Rounds {
     }
 }
 
-impl Shared<'_> {
+impl LockingFacts<'_> {
     /// Returns true if a blocked job retries when it is selected, and false if it is handed the
     /// resource.
     fn is_tried_for(&self, resource: ResourceId) -> bool {

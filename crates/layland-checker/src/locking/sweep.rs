@@ -1,14 +1,14 @@
 //! The sweep over the instants of a trace: which job runs on each CPU, and which job gets a lock.
 
 use super::rounds::Rounds;
-use super::{Live, Shared};
+use super::{Live, LockingFacts};
 use crate::{Checker, Sound, Violation};
 use layland_model::{CpuId, Index, JobId, Protocol, Time};
 use layland_trace::{Job, LockMark, MarkKind};
 use std::collections::BTreeMap;
 
 impl Checker<'_> {
-    pub(super) fn sweep_locks(&mut self, shared: &Shared<'_>, segments: &[Sound]) {
+    pub(super) fn sweep_locks(&mut self, shared: &LockingFacts<'_>, segments: &[Sound]) {
         let trace = self.trace;
         let mut times: Vec<Time> = trace.marks.iter().map(|mark| mark.at).collect();
         let mut starts: BTreeMap<Time, Vec<(CpuId, usize)>> = BTreeMap::new();
@@ -137,7 +137,7 @@ impl Checker<'_> {
     /// Applies a mark, and checks it against the protocol.
     fn apply(
         &mut self,
-        shared: &Shared<'_>,
+        shared: &LockingFacts<'_>,
         all: &mut [Live],
         number: usize,
         at: Time,

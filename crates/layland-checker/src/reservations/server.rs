@@ -100,17 +100,21 @@ enum Belief {
 
 /// The server of one thread.
 #[derive(Clone, Debug)]
-pub(super) struct Server {
+pub(super) struct ThreadServer {
     of: Reserved,
     belief: Belief,
     /// True if the server has no budget and waits for its replenishment.
     pub(super) is_throttled: bool,
 }
 
-impl Server {
+impl ThreadServer {
     /// Creates a server before the first event of its thread.
-    pub(super) fn new(of: Reserved, at: Time) -> Server {
-        Server { of, belief: Belief::Unknown { latest: at + of.deadline }, is_throttled: false }
+    pub(super) fn new(of: Reserved, at: Time) -> ThreadServer {
+        ThreadServer {
+            of,
+            belief: Belief::Unknown { latest: at + of.deadline },
+            is_throttled: false,
+        }
     }
 
     /// Returns the period, if it is certain.
@@ -141,7 +145,7 @@ impl Server {
 
     /// Discards all knowledge about the server.
     pub(super) fn forget(&mut self, at: Time) {
-        *self = Server::new(self.of, at);
+        *self = ThreadServer::new(self.of, at);
     }
 
     fn begin(&mut self, from: Time, to: Time) {

@@ -1,12 +1,10 @@
-//! The cells of the column `follows`: `camera; radar`. The tasks may be anywhere in the table.
+//! Reads the column `follows`: `camera; radar`. The tasks may be anywhere in the table.
 
+use super::cells::BETWEEN;
 use super::rows::Cell;
 use crate::problem::Span;
-use layland_model::{System, Task, TaskId, nearest};
+use layland_model::{TaskId, nearest};
 use std::collections::BTreeMap;
-
-/// The separator between two tasks.
-const BETWEEN: char = ';';
 
 /// The tasks that a task follows, as written in its row.
 pub(super) struct Following {
@@ -57,15 +55,4 @@ pub(super) type Ids = BTreeMap<String, TaskId>;
 pub(super) struct Fault {
     pub message: String,
     pub help: String,
-}
-
-/// Returns the tasks that a task follows as a cell; `None` if a name cannot be written in one.
-pub(super) fn cell_text(task: &Task, system: &System) -> Option<String> {
-    let name = |id: &TaskId| {
-        let name = &system.tasks.get(*id)?.name;
-        let is_one = !name.contains(BETWEEN) && !name.is_empty() && name.trim() == name;
-        is_one.then_some(name.as_str())
-    };
-    let names: Option<Vec<&str>> = task.follows.iter().map(name).collect();
-    names.map(|names| names.join("; "))
 }

@@ -1,8 +1,9 @@
 //! The part above the rows: comments about the platform, and the titles of the columns.
 
+use super::TableReader;
 use super::rows::Cell;
-use super::{COLUMNS, TIMES, TableReader};
 use crate::host::Unit;
+use crate::keys::{TASK_KEYS, TaskKey, Value};
 use crate::problem::{Problem, Span};
 use layland_model::{CpuSet, Levels, nearest};
 
@@ -10,7 +11,9 @@ use layland_model::{CpuSet, Levels, nearest};
 #[derive(Clone)]
 pub(super) struct Column {
     /// The key.
-    pub key: &'static str,
+    pub key: &'static TaskKey,
+    /// True if its cells are times.
+    pub is_time: bool,
     /// The criticality level of an execution time.
     pub level: Option<String>,
     /// The unit of its numbers.
@@ -93,7 +96,9 @@ impl TableReader<'_> {
             let title = cell.text.trim();
             let column = column(title);
             let twice = columns.iter().flatten().any(|other| {
-                column.as_ref().is_some_and(|new| new.key == other.key && new.level == other.level)
+                column
+                    .as_ref()
+                    .is_some_and(|new| new.key.name == other.key.name && new.level == other.level)
             });
             if twice {
                 let message = format!("the column `{title}` appears twice");
@@ -105,17 +110,21 @@ impl TableReader<'_> {
             } else if column.is_none() {
                 let base = normal(title);
                 let base = base.split(['.', '_', '(']).next().unwrap_or_default();
-                let near = nearest(base, COLUMNS.iter().copied());
+                let near = nearest(base, columns_of_tables().map(|key| key.name));
                 meant.extend(near);
+                let is_time = columns_of_tables().any(|key| Some(key.name) == near && is_time(key));
                 let help = match near {
-                    Some(near) if near == base && TIMES.contains(&near) => {
+                    Some(near) if near == base && is_time => {
                         format!(
                             "write {near}, or a unit: {near}_ns, {near}_us, {near}_ms, {near}_s"
                         )
                     }
                     Some(near) if near == base => format!("write {near}"),
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are: {}", COLUMNS.join(", ")),
+                    None => {
+                        let names: Vec<&str> = columns_of_tables().map(|key| key.name).collect();
+                        format!("there are: {}", names.join(", "))
+                    }
                 };
                 let message = format!("unknown column `{title}`");
                 self.error("layland::csv::unknown_column", cell.span.clone(), message, &help);
@@ -127,10 +136,10 @@ impl TableReader<'_> {
             (None, _) | (_, None) => 0..0,
         };
         for key in ["name", "period", "wcet"] {
-            let there = columns.iter().flatten().any(|column| column.key == key);
+            let there = columns.iter().flatten().any(|column| column.key.name == key);
             // The sum of the `run` steps of a job is its execution time.
             let follows =
-                key == "wcet" && columns.iter().flatten().any(|column| column.key == "steps");
+                key == "wcet" && columns.iter().flatten().any(|column| column.key.name == "steps");
             if !there && !follows && !meant.contains(&key) {
                 let message = format!("the table has no column `{key}`");
                 let help = "name, period and wcet are required";
@@ -156,31 +165,6 @@ impl TableReader<'_> {
         Levels::new(levels.clone())
     }
 }
-
-/// Common titles for our keys.
-const ALIASES: &[(&str, &str)] = &[
-    ("task", "name"),
-    ("task_name", "name"),
-    ("taskname", "name"),
-    ("task_id", "name"),
-    ("id", "name"),
-    ("c", "wcet"),
-    ("execution_time", "wcet"),
-    ("exec_time", "wcet"),
-    ("execution", "wcet"),
-    ("computation_time", "wcet"),
-    ("t", "period"),
-    ("min_inter_arrival_time", "period"),
-    ("d", "deadline"),
-    ("relative_deadline", "deadline"),
-    ("phase", "offset"),
-    ("release_offset", "offset"),
-    ("j", "jitter"),
-    ("release_jitter", "jitter"),
-    ("prio", "priority"),
-    ("b", "blocking"),
-    ("blocking_time", "blocking"),
-];
 
 /// Columns of other tools that are ignored, each with the reason or the alternative.
 const UNUSED: &[(&str, &str)] = &[
@@ -217,19 +201,37 @@ fn column(title: &str) -> Option<Column> {
         None => (level.map(str::to_owned), None),
     };
     let key = |name: &str| {
-        let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|&(_, key)| key);
-        COLUMNS.iter().copied().find(|key| *key == alias.unwrap_or(name))
+        let is_title = |titles: &[&str]| titles.contains(&name);
+        columns_of_tables().find(|key| key.name == name || key.column.is_some_and(is_title))
     };
     let name = normal(title);
     let (key, unit) = match (key(&name), split_unit(title)) {
         (Some(key), _) => (key, unit_of_level),
         (None, Some((rest, unit))) => {
-            let key = key(&normal(&rest)).filter(|key| TIMES.contains(key))?;
+            let key = key(&normal(&rest)).filter(|key| is_time(key))?;
             (key, Some(unit))
         }
         (None, None) => return None,
     };
-    Some(Column { key, level, unit, title: written })
+    Some(Column { key, is_time: is_time(key), level, unit, title: written })
+}
+
+/// Iterates over the keys that tables have.
+fn columns_of_tables() -> impl Iterator<Item = &'static TaskKey> + Clone {
+    TASK_KEYS.iter().filter(|key| key.column.is_some())
+}
+
+/// Returns true if the cells of a column are times.
+fn is_time(key: &TaskKey) -> bool {
+    match key.value {
+        Value::Time(..) => true,
+        Value::Own(_) => key.name == "wcet",
+        Value::Number(..)
+        | Value::Count(..)
+        | Value::Flag(..)
+        | Value::Text(..)
+        | Value::Word(_) => false,
+    }
 }
 
 /// Normalizes a title, so that insignificant differences disappear.

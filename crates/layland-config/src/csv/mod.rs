@@ -16,6 +16,7 @@
 //! control,5,1200,0-1
 //! ```
 
+pub(crate) mod cells;
 mod follows;
 mod header;
 mod rows;
@@ -34,31 +35,6 @@ use header::Column;
 use layland_model::{CpuSet, Field, Index, Platform, System, SystemPart, Task, TaskId};
 use rows::{Cell, RawRow, Rows, separator};
 use steps::Named;
-
-pub(crate) const COLUMNS: &[&str] = &[
-    "name",
-    "period",
-    "deadline",
-    "wcet",
-    "budget",
-    "criticality",
-    "affinity",
-    "cluster",
-    "offset",
-    "jitter",
-    "rank",
-    "priority",
-    "jobs",
-    "on_miss",
-    "reclaim",
-    "nonpreemptive",
-    "segments",
-    "steps",
-    "follows",
-    "blocking",
-    "thread",
-];
-const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter", "blocking"];
 
 /// Reads a table. Returns the system and the span of each task, or `None` after reporting errors.
 pub(crate) fn read(
@@ -97,7 +73,7 @@ pub(crate) fn read(
             spans.push(cells[0].span.clone());
             let mut named = columns.iter().zip(&cells);
             let followed =
-                named.find(|(column, _)| column.as_ref().is_some_and(|c| c.key == "follows"));
+                named.find(|(column, _)| column.as_ref().is_some_and(|c| c.key.name == "follows"));
             following.extend(followed.and_then(|(_, cell)| Following::of(cell, tasks.len())));
             tasks.push(task);
         }
@@ -209,14 +185,14 @@ impl RowSpans {
         RowSpans {
             row: cells.first().map_or(0..0, |cell| cell.span.clone()),
             fields: fields
-                .filter_map(|(column, cell)| Some((column.as_ref()?.key, cell.span.clone())))
+                .filter_map(|(column, cell)| Some((column.as_ref()?.key.name, cell.span.clone())))
                 .collect(),
         }
     }
 
     fn field(&self, field: Field) -> Span {
-        let find = |key: &&str| self.fields.iter().find(|(of, _)| of == key);
-        keys_of(field).iter().find_map(find).map_or(self.row.clone(), |(_, span)| span.clone())
+        let find = |key: &str| self.fields.iter().find(|(of, _)| *of == key);
+        keys_of(field).find_map(find).map_or(self.row.clone(), |(_, span)| span.clone())
     }
 }
 
@@ -236,7 +212,7 @@ impl TableReader<'_> {
         let message = format!("`{}`: a time needs a unit", column.title);
         let help = format!(
             "say it for all columns with --unit ms, call the column {}_ms, or write {text}ms",
-            column.key
+            column.key.name
         );
         self.error("layland::csv::time", span, message, &help);
     }

@@ -1,17 +1,16 @@
-//! The cells of the column `steps`: `run 1ms; lock bus; run 2ms; unlock bus`.
+//! Reads the column `steps`: `run 1ms; lock bus; run 2ms; unlock bus`.
 //!
 //! A table has no rows for resources: they are the ones
 //! that steps name, in the order of their first use.
 
 use super::TableReader;
+use super::cells::{self, BETWEEN};
 use super::rows::Cell;
+use crate::keys::Of;
 use crate::problem::Span;
-use crate::steps::{Fault, MAX_STEPS, parse, text, used};
-use layland_model::{Index, Resource, ResourceId, Step, System, Task};
+use crate::steps::{Fault, MAX_STEPS, parse, used};
+use layland_model::{Index, Resource, ResourceId, Step, System};
 use std::collections::BTreeMap;
-
-/// The separator between two steps.
-const BETWEEN: char = ';';
 
 /// The resources that have been named so far.
 #[derive(Default)]
@@ -70,15 +69,6 @@ impl TableReader<'_> {
     }
 }
 
-/// Returns the cell of a task; it is empty if the task has no steps or they cannot be written.
-pub(super) fn cell_text(task: &Task, resources: &[Resource]) -> String {
-    let texts: Vec<String> = task.steps().iter().map(|&step| text(step, resources)).collect();
-    if texts.iter().any(|text| text.contains(BETWEEN)) {
-        return String::new();
-    }
-    texts.join("; ")
-}
-
 /// Reports the properties of resources that a table cannot express.
 pub(super) fn lost(system: &System, lose: &mut impl FnMut(bool, String)) {
     let resources = &system.resources;
@@ -90,10 +80,10 @@ pub(super) fn lost(system: &System, lose: &mut impl FnMut(bool, String)) {
         lose(is_used && resource.home.is_some(), format!("the home of `{name}` is"));
     }
     lose(!used.is_sorted(), "the order of the resources is".to_owned());
-    for task in system.tasks.values().filter(|task| !task.steps().is_empty()) {
-        let unwritten = cell_text(task, resources).is_empty();
-        let what =
-            format!("as the name of a resource has a semicolon, the steps of `{}` are", task.name);
+    for of in Of::each(system).filter(|of| !of.task.steps().is_empty()) {
+        let unwritten = cells::steps(of).is_empty();
+        let name = &of.task.name;
+        let what = format!("as the name of a resource has a semicolon, the steps of `{name}` are");
         lose(unwritten, what);
     }
 }

@@ -1,14 +1,12 @@
 //! Converts a row to a task.
 
+use super::TableReader;
 use super::header::Column;
 use super::rows::Cell;
-use super::{TIMES, TableReader};
 use crate::cpus::Choice;
+use crate::keys::{Fault, TASK_KEYS, TaskKey, Value};
 use crate::steps::execution;
-use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, Levels, OnMiss, ParseTimeError, Preemption,
-    Service, Task,
-};
+use layland_model::{Criticality, Duration, Levels, ParseTimeError, Preemption, Service, Task};
 use std::collections::BTreeMap;
 
 /// A task whose affinity is still a selection to be resolved.
@@ -44,8 +42,8 @@ impl TableReader<'_> {
             if cell.text.trim().is_empty() {
                 continue;
             }
-            if !TIMES.contains(&column.key) {
-                texts.insert(column.key, cell);
+            if !column.is_time {
+                texts.insert(column.key.name, cell);
                 continue;
             }
             let Some(ns) = self.time(column, cell) else {
@@ -56,7 +54,7 @@ impl TableReader<'_> {
                 Some(Some(level)) => by_level[level.level()] = Some(ns),
                 // The header has reported this.
                 Some(None) => ok = false,
-                None => drop(times.insert(column.key, ns)),
+                None => drop(times.insert(column.key.name, ns)),
             }
         }
         let row = cells.first().map_or(0..0, |cell| cell.span.clone());
@@ -87,30 +85,7 @@ impl TableReader<'_> {
                 }
             },
         };
-        let on_miss = match texts.get("on_miss") {
-            None => OnMiss::default(),
-            Some(cell) => match OnMiss::find(cell.text.trim()) {
-                Some(way) => way,
-                None => {
-                    let message = format!("`{}` is not a way to treat late jobs", cell.text.trim());
-                    let help = "write continue, abort or skip";
-                    self.error("layland::csv::on_miss", cell.span.clone(), message, help);
-                    return None;
-                }
-            },
-        };
-        let reclaim = match texts.get("reclaim").map(|cell| (cell, cell.text.trim())) {
-            None | Some((_, "false")) => false,
-            Some((_, "true")) => true,
-            Some((cell, text)) => {
-                let message = format!("`{text}` is neither true nor false");
-                let help = "write true if the server of the task reclaims, or false";
-                self.error("layland::csv::reclaim", cell.span.clone(), message, help);
-                return None;
-            }
-        };
         let preemption = self.preemption(&texts, &mut ok);
-        let thread = texts.get("thread").map(|cell| cell.text.trim().into());
         let mut affinity = Choice::default();
         if let Some(cell) = texts.get("affinity")
             && let Err((message, help)) = affinity.add(cell.text.trim(), &BTreeMap::new())
@@ -118,11 +93,19 @@ impl TableReader<'_> {
             self.error("layland::csv::cpus", cell.span.clone(), message, &help);
             ok = false;
         }
-        let (rank, priority) =
-            (self.whole("rank", &texts, &mut ok), self.whole("priority", &texts, &mut ok));
-        let (cluster, jobs) =
-            (self.whole("cluster", &texts, &mut ok), self.whole("jobs", &texts, &mut ok));
-        let period = Duration::from_ns(*times.get("period").filter(|_| ok)?);
+        let cluster = self.whole("cluster", &texts, &mut ok);
+        let mut task = Task::implicit(name.as_str(), Service::ZERO, Duration::ZERO);
+        task.rank = position as i64;
+        for key in TASK_KEYS {
+            if let Some(cell) = texts.get(key.name) {
+                ok &= self.value(key, cell, &mut task).is_some();
+            } else if let (Value::Time(_, set), Some(&ns)) = (&key.value, times.get(key.name)) {
+                set(&mut task, Duration::from_ns(ns));
+            }
+        }
+        if !ok || !times.contains_key("period") {
+            return None;
+        }
         let wcet = match times.get("wcet") {
             Some(&ns) if by_level.iter().all(Option::is_none) => {
                 vec![Service::from_ns(ns); levels.count()]
@@ -145,39 +128,47 @@ impl TableReader<'_> {
                 by_level.iter().map(|time| Service::from_ns(time.unwrap_or(own))).collect()
             }
         };
-        let time = |key: &str| times.get(key).copied();
-        let length = |key: &str| Duration::from_ns(time(key).unwrap_or(0));
         Some(Row {
-            has_rank: rank.is_some(),
+            has_rank: texts.contains_key("rank"),
             has_affinity: texts.contains_key("affinity"),
             affinity,
             task: Task {
-                name: name.into(),
-                period,
-                deadline: time("deadline").map_or(period, Duration::from_ns),
                 wcet: wcet.into(),
                 criticality,
-                budget: time("budget").map(Service::from_ns),
-                offset: length("offset"),
-                jitter: length("jitter"),
-                affinity: None,
                 cluster: cluster.unwrap_or(0),
-                rank: rank.unwrap_or(position as i64),
-                priority,
-                behaviour: Behaviour::Periodic,
-                execution: ExecutionModel::Wcet,
-                jobs,
-                on_miss,
-                reclaim,
                 preemption,
                 steps: steps.map(Into::into),
-                follows: [].into(),
-                let_interval: None,
-                cache: None,
-                blocking_time: length("blocking"),
-                thread,
+                ..task
             },
         })
+    }
+
+    /// Reads the value of a key into a task, if it has no syntax of its own; `None` after a fault.
+    fn value(&mut self, key: &TaskKey, cell: &Cell<'_>, task: &mut Task) -> Option<()> {
+        let text = cell.text.trim();
+        match &key.value {
+            Value::Number(_, set) => set(task, self.number(key.name, cell)?),
+            Value::Count(_, set) => set(task, self.number(key.name, cell)?),
+            Value::Text(_, set, _) => set(task, text),
+            Value::Flag(_, set, in_table) => match text.parse() {
+                Ok(flag) => set(task, flag),
+                Err(_) => {
+                    let message = format!("`{text}` is neither true nor false");
+                    self.error(in_table.code, cell.span.clone(), message, in_table.help);
+                    return None;
+                }
+            },
+            Value::Word(word) => {
+                if (word.set)(task, text).is_none() {
+                    let message = format!("`{text}` is not a {}", word.what);
+                    let Fault { code, help } = word.in_table;
+                    self.error(code, cell.span.clone(), message, help);
+                    return None;
+                }
+            }
+            Value::Time(..) | Value::Own(_) => {}
+        }
+        Some(())
     }
 
     /// Returns the places where jobs may be preempted: none,
@@ -218,12 +209,16 @@ impl TableReader<'_> {
         texts: &BTreeMap<&str, &Cell<'_>>,
         ok: &mut bool,
     ) -> Option<T> {
-        let cell = texts.get(key)?;
+        let number = self.number(key, texts.get(key)?);
+        *ok &= number.is_some();
+        number
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, key: &str, cell: &Cell<'_>) -> Option<T> {
         let number = cell.text.trim().parse().ok();
         if number.is_none() {
             let message = format!("`{key}` is a whole number, not `{}`", cell.text.trim());
             self.error("layland::csv::not_a_number", cell.span.clone(), message, "as in 1");
-            *ok = false;
         }
         number
     }
@@ -248,7 +243,7 @@ impl TableReader<'_> {
         let (message, help) = match column.unit {
             Some(unit) if text.ends_with(char::is_alphabetic) => (
                 format!("`{text}` has a unit, and the column `{title}` has one too"),
-                format!("write the number of {unit} alone, or call the column {}", column.key),
+                format!("write the number of {unit} alone, or call the column {}", column.key.name),
             ),
             Some(unit) => (
                 format!("`{text}` is not a number of {unit}"),

@@ -1,5 +1,6 @@
 //! Writes a system as rt-app JSON. Properties that rt-app cannot express become warnings.
 
+use crate::keys::{Coverage, Of};
 use crate::problem::Problem;
 use crate::steps::used;
 use layland_model::{
@@ -49,9 +50,8 @@ pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>)
     }
     let mut writer = Writer { policy, priorities, lost };
     let mut tasks = Map::new();
-    for (id, task) in system.tasks.iter() {
-        let thread = writer.thread(id, task, system);
-        tasks.insert(task.name.to_string(), thread);
+    for of in Of::each(system) {
+        tasks.insert(of.task.name.to_string(), writer.thread(of));
     }
     writer.set(system);
     writer.ordinary(system);
@@ -103,6 +103,28 @@ fn priorities(system: &System, policy: RtAppPolicy) -> Vec<Key> {
 
 /// The number of SCHED_FIFO priorities.
 const NUMBERS: usize = 99;
+
+/// The keys that rt-app has, or whose loss depends on the policy of the thread.
+const WRITTEN: [&str; 11] = [
+    "deadline", "budget", "affinity", "offset", "rank", "priority", "jobs", "on_miss", "steps",
+    "release", "exec",
+];
+
+/// The keys that are lost, and the reasons.
+const COVERAGE: Coverage = Coverage {
+    has: |key| WRITTEN.contains(&key.name),
+    help: |key| match key.name {
+        "jitter" => "rt-app has none",
+        "reclaim" => "rt-app has no key for SCHED_FLAG_RECLAIM",
+        "nonpreemptive" | "segments" => "rt-app has no key for non-preemptive regions",
+        "follows" => "threads of rt-app wait for each other by `sync` and `signal`",
+        "let_interval" => "rt-app knows no logical execution time",
+        "ecb" => "rt-app knows no blocks of a cache",
+        "blocking" => "rt-app has locks, and no number for how long they block",
+        "thread" => "the threads of rt-app are those that it starts",
+        _ => "rt-app has no key for it",
+    },
+};
 
 struct Writer {
     policy: RtAppPolicy,
@@ -195,10 +217,12 @@ impl Writer {
         us
     }
 
-    fn thread(&mut self, id: TaskId, task: &Task, system: &System) -> Value {
+    fn thread(&mut self, of: Of<'_>) -> Value {
+        let Of { task, system, .. } = of;
         let name = &task.name;
         let mut thread = Map::new();
-        self.policy(id, task, system, &mut thread);
+        COVERAGE.lost(of).for_each(|(message, help)| self.lose(message, help));
+        self.policy(of, &mut thread);
         if let Some(affinity) = &task.affinity {
             let cpus: Vec<u32> = affinity.iter().map(|cpu| cpu.0).collect();
             thread.insert("cpus".to_owned(), json!(cpus));
@@ -213,9 +237,6 @@ impl Writer {
             let delay = self.micros(name, "the offset", task.offset.ns());
             thread.insert("delay".to_owned(), json!(delay));
         }
-        if task.jitter > Duration::ZERO {
-            self.lose(format!("the jitter of `{name}` is lost"), "rt-app has none");
-        }
         if task.deadline != task.period && self.budget(task).is_none() {
             let help = "give it a budget: SCHED_DEADLINE has deadlines";
             self.lose(format!("the deadline of `{name}` is lost"), help);
@@ -223,6 +244,10 @@ impl Writer {
         let period = self.micros(name, "the period", task.period.ns());
         let end = self.end(task, period);
         let times = self.times(task);
+        if times.iter().max() != Some(&task.own_wcet()) {
+            let help = "rt-app has only the times for which jobs execute";
+            self.lose(format!("the WCET of `{name}` is lost"), help);
+        }
         let jobs: Vec<Map<String, Value>> =
             times.into_iter().map(|time| self.job(task, time, system)).collect();
         // Without phases, rt-app 1.0 repeats a thread forever, regardless of its `loop`.
@@ -240,6 +265,10 @@ impl Writer {
                 self.lose(message, "rt-app repeats all phases together");
             }
             let loops = turns.map_or(-1, |turns| i64::try_from(turns).unwrap_or(i64::MAX));
+            if turns.is_some_and(|turns| turns > i64::MAX as u64) {
+                let message = format!("`{name}` ends after {loops} turns");
+                self.lose(message, "rt-app counts no further");
+            }
             thread.insert("loop".to_owned(), json!(loops));
             let mut phases = Map::new();
             for (index, job) in jobs.into_iter().enumerate() {
@@ -265,29 +294,20 @@ impl Writer {
         }
     }
 
-    fn policy(
-        &mut self,
-        id: TaskId,
-        task: &Task,
-        system: &System,
-        thread: &mut Map<String, Value>,
-    ) {
+    fn policy(&mut self, of: Of<'_>, thread: &mut Map<String, Value>) {
+        let Of { task, id, system } = of;
         let name = &task.name;
         if task.on_miss != OnMiss::Continue {
             let message = format!("late jobs of `{name}` run on");
             self.lose(message, "rt-app neither gives up nor skips jobs");
         }
-        if task.reclaim {
-            let message = format!("that `{name}` reclaims is lost");
-            self.lose(message, "rt-app has no key for SCHED_FLAG_RECLAIM");
-        }
-        if !task.preemption.is_anywhere() {
-            let message = format!("where `{name}` may be preempted is lost");
-            self.lose(message, "rt-app has no key for non-preemptive regions");
-        }
-        if task.thread.is_some() {
-            let message = format!("which threads `{name}` is about is lost");
-            self.lose(message, "the threads of rt-app are those that it starts");
+        let own = key(id, system, self.policy);
+        let has_given =
+            matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
+        let is_ranked = own.is_some() && (system.in_level.is_none() || !has_given);
+        if of.has_rank() && !is_ranked {
+            let help = "only priorities of SCHED_FIFO can follow from ranks";
+            self.lose(format!("the rank of `{name}` is lost"), help);
         }
         if let Some(budget) = self.budget(task) {
             thread.insert("policy".to_owned(), json!("SCHED_DEADLINE"));
@@ -307,11 +327,9 @@ impl Writer {
                 let help = "SCHED_DEADLINE has no priorities";
                 self.lose(format!("the priority of `{name}` is lost"), help);
             }
-        } else if let Some(own) = key(id, system, self.policy) {
+        } else if let Some(own) = own {
             let index = self.priorities.partition_point(|&other| other < own);
             let (priority, ..) = own;
-            let given =
-                matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
             // Equal numbers that ranks distinguish need distinct numbers in the kernel.
             let as_is =
                 self.priorities.iter().all(|&(priority, ..)| (-99..=-1).contains(&priority))
@@ -319,7 +337,7 @@ impl Writer {
             let number = if as_is { -priority } else { 99 - index as i64 };
             thread.insert("policy".to_owned(), json!("SCHED_FIFO"));
             thread.insert("priority".to_owned(), json!(number));
-            if given && !as_is {
+            if has_given && !as_is {
                 let message = format!("the priority {priority} of `{name}` is written as {number}");
                 let help = "rt-app has 1 to 99, and the larger number is more important";
                 self.lose(message, help);
@@ -397,22 +415,6 @@ impl Writer {
     /// time. Its `run` steps are scaled in proportion.
     fn job(&mut self, task: &Task, time: Service, system: &System) -> Map<String, Value> {
         let name = &task.name;
-        if !task.follows.is_empty() {
-            let message = format!("what `{name}` follows is lost");
-            self.lose(message, "threads of rt-app wait for each other by `sync` and `signal`");
-        }
-        if task.let_interval.is_some() {
-            let message = format!("when `{name}` writes is lost");
-            self.lose(message, "rt-app knows no logical execution time");
-        }
-        if task.blocking_time > Duration::ZERO {
-            let message = format!("the blocking time of `{name}` is lost");
-            self.lose(message, "rt-app has locks, and no number for how long they block");
-        }
-        if task.cache.is_some() {
-            let message = format!("the cache sets of `{name}` are lost");
-            self.lose(message, "rt-app knows no blocks of a cache");
-        }
         let mut job = Map::new();
         let Some(steps) = &task.steps else {
             let run = self.micros(name, "an execution time", time.ns());

@@ -1,5 +1,6 @@
 //! Cause-effect chains in the schema.
 
+use super::TimeText;
 use schemars::JsonSchema;
 
 /// A cause-effect chain: each task writes a register that the next one reads.
@@ -14,6 +15,10 @@ pub(super) struct ChainTable {
     tasks: Vec<String>,
     /// The times at which jobs read and write. "implicit" if left out.
     communication: Option<CommunicationName>,
+    /// The constraint on its reaction time: more than 0. None if left out.
+    max_reaction: Option<TimeText>,
+    /// The constraint on its data age: more than 0. None if left out.
+    max_age: Option<TimeText>,
 }
 
 /// The times at which the jobs of a chain read and write.

@@ -1,6 +1,6 @@
 //! The overheads of the machine, in the schema.
 
-use super::TimeText;
+use super::values::TimeText;
 use schemars::JsonSchema;
 
 /// The overheads of the machine.
@@ -28,7 +28,7 @@ pub(super) struct OverheadTable {
 /// Sets of the cache of a CPU: "0-39", "0-39,64", or a list of numbers and such strings. They count from 0.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-pub(super) enum CacheSets {
+pub(crate) enum CacheSets {
     /// Ranges, both ends included.
     Text(String),
     /// A list.
@@ -40,7 +40,7 @@ pub(super) enum CacheSets {
 /// A set of the cache, or a string with ranges.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-pub(super) enum SetOrText {
+pub(crate) enum SetOrText {
     /// A set.
     Set(#[schemars(range(max = 65535))] u32),
     /// Ranges, both ends included.

@@ -19,10 +19,8 @@ fn schema_and_reader_know_the_same_keys() {
         ("PlatformTable", taskset::PLATFORM),
         ("OverheadTable", taskset::OVERHEAD),
         ("CriticalityTable", taskset::CRITICALITY),
-        ("DefaultsTable", taskset::DEFAULTS),
         ("ResourceTable", crate::steps::RESOURCE),
         ("ChainTable", crate::taskset::CHAIN),
-        ("TaskTable", taskset::TASK),
         ("RequestTable", taskset::REQUEST),
         ("ProvenanceTable", taskset::PROVENANCE),
     ] {

@@ -3,11 +3,11 @@
 use super::Decoder;
 use crate::document::{KeyValue, value_of};
 use crate::problem::Span;
-use layland_model::{Chain, Communication, Index, Task, TaskId, nearest};
+use layland_model::{Chain, Communication, Duration, Index, Task, TaskId, nearest};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-pub(crate) const CHAIN: &[&str] = &["name", "tasks", "communication"];
+pub(crate) const CHAIN: &[&str] = &["name", "tasks", "communication", "max_reaction", "max_age"];
 
 const TASKS: &str = "[\"camera\", \"brake\"]";
 
@@ -58,13 +58,25 @@ impl Decoder<'_, '_> {
             Some(entry) => self.communication(&entry),
             None => Some(Communication::default()),
         };
+        let max_reaction = self.constraint(table, "max_reaction");
+        let max_age = self.constraint(table, "max_age");
         let Some(entry) = value_of(table, "tasks") else {
             let help = format!("name them in order: tasks = {TASKS}");
             self.reader.missing(element.span.clone(), "a chain", "tasks", help);
             return None;
         };
         let tasks = self.chained(&entry, names)?.into();
-        Some((Chain { name: name?, tasks, communication: communication? }, entry.span))
+        let (name, communication) = (name?, communication?);
+        let (max_reaction, max_age) = (max_reaction?, max_age?);
+        Some((Chain { name, tasks, communication, max_reaction, max_age }, entry.span))
+    }
+
+    /// Reads the time of a key that may be left out; returns `None` after reporting a fault.
+    fn constraint(&mut self, table: &DeTable<'_>, key: &str) -> Option<Option<Duration>> {
+        match value_of(table, key) {
+            Some(entry) => self.reader.time(&entry).map(Some),
+            None => Some(None),
+        }
     }
 
     fn communication(&mut self, entry: &KeyValue<'_>) -> Option<Communication> {

@@ -17,15 +17,16 @@ mod request;
 mod short;
 mod steps;
 mod task;
+pub(crate) mod text;
 mod value;
 mod write;
 
-pub(crate) use write::quote;
+pub(crate) use text::quote;
 pub use write::{Comments, TaskComments, to_toml, to_toml_with};
 
 use crate::document::{BRACKETS, KeyValue, Reader, parse_with_faults, syntax, value_of};
 use crate::host::Host;
-use crate::keys::keys_of;
+use crate::keys::{Base, TIE, bases_of, keys_of};
 use crate::levels;
 use crate::problem::{Problem, Problems, Span};
 use crate::steps::Resources;
@@ -58,7 +59,6 @@ pub(crate) use {
     chains::CHAIN,
     platform::{OVERHEAD, PLATFORM},
     request::REQUEST,
-    task::{DEFAULTS, TASK},
 };
 
 /// The maximum number of tokens: the parser needs some 50 bytes for each.
@@ -199,7 +199,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
             provenance,
             observed,
         };
-        system.in_level = match defaults.and_then(|table| value_of(table, task::TIE)) {
+        system.in_level = match defaults.and_then(|table| value_of(table, TIE)) {
             Some(entry) => self.tie(&entry).filter(|_| levels::are_shared(&system)),
             None => levels::by_default(&system, |id| {
                 let (table, _) = origin[id.index()];
@@ -469,47 +469,13 @@ impl SystemSpans<'_, '_> {
     /// Returns true if a fault in a field may be the
     /// consequence of another field that could not be read.
     fn follows(&self, table: usize, field: Field) -> bool {
-        let others = match field {
-            Field::Budget => bit(Field::Deadline) | bit(Field::Period),
-            Field::Wcet => bit(Field::Criticality),
-            Field::Preemption | Field::Steps => bit(Field::Wcet) | bit(Field::Criticality),
-            Field::Affinity => bit(Field::Cluster),
-            Field::LetInterval => bit(Field::Period),
-            Field::Cache => bit(Field::Steps),
-            Field::Name
-            | Field::Period
-            | Field::Deadline
-            | Field::Criticality
-            | Field::Offset
-            | Field::Jitter
-            | Field::Cluster
-            | Field::Behaviour
-            | Field::Execution
-            | Field::Priority
-            | Field::Follows
-            | Field::Blocking => 0,
+        let broken = self.broken.fields[table];
+        let is_broken = |base: Base| match base {
+            Base::Platform => self.broken.platform,
+            Base::Levels => self.broken.levels,
+            Base::Field(field) => broken & bit(field) != 0,
         };
-        let section = match field {
-            Field::Affinity | Field::Cluster => self.broken.platform,
-            Field::Wcet
-            | Field::Criticality
-            | Field::Execution
-            | Field::Preemption
-            | Field::Steps => self.broken.levels,
-            Field::Name
-            | Field::Period
-            | Field::Deadline
-            | Field::Budget
-            | Field::Offset
-            | Field::Jitter
-            | Field::Behaviour
-            | Field::Priority
-            | Field::Follows
-            | Field::Cache
-            | Field::Blocking
-            | Field::LetInterval => false,
-        };
-        section || self.broken.fields[table] & (bit(field) | others) != 0
+        is_broken(Base::Field(field)) || bases_of(field).any(is_broken)
     }
 
     /// Returns the span of an element of `steps`.
@@ -522,7 +488,7 @@ impl SystemSpans<'_, '_> {
     /// Returns the span of the value of a field, or else of the header of the table.
     fn field(&self, table: usize, field: Field) -> Span {
         let table = &self.tables[table];
-        let found = keys_of(field).iter().find_map(|key| {
+        let found = keys_of(field).find_map(|key| {
             value_of(table.table, key)
                 .or_else(|| self.defaults.and_then(|table| value_of(table, key)))
         });

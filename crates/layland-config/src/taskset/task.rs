@@ -1,65 +1,16 @@
 //! The `[[task]]` tables and `[defaults]`.
-//!
-//! Long because all keys of a task are read here.
 
 use super::{Broken, Decoder, bit};
 use crate::document::{KeyValue, value_of};
 use crate::host::MAX_TASKS;
+use crate::keys::{TASK_KEYS, TASK_NAMES, TIE, TaskKey, Value};
 use crate::problem::{Problem, Span};
 use crate::steps::{Resources, execution};
 use layland_model::{
-    Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, OnMiss, Platform,
-    Preemption, Service, Task, nearest,
+    Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, Platform, Preemption,
+    Service, Task, nearest,
 };
 use toml::de::{DeTable, DeValue};
-
-pub(crate) const TASK: &[&str] = &[
-    "name",
-    "count",
-    "period",
-    "deadline",
-    "wcet",
-    "budget",
-    "criticality",
-    "affinity",
-    "cluster",
-    "offset",
-    "jitter",
-    "rank",
-    "priority",
-    "jobs",
-    "on_miss",
-    "reclaim",
-    "nonpreemptive",
-    "segments",
-    "steps",
-    "follows",
-    "let_interval",
-    "ucb",
-    "ecb",
-    "blocking",
-    "thread",
-    "release",
-    "exec",
-];
-/// The keys of `[defaults]`: one for the whole set, and those that tasks inherit.
-pub(crate) const DEFAULTS: &[&str] = &[
-    TIE,
-    "criticality",
-    "affinity",
-    "cluster",
-    "offset",
-    "jitter",
-    "jobs",
-    "on_miss",
-    "reclaim",
-    "nonpreemptive",
-    "release",
-    "exec",
-];
-
-/// The key in `[defaults]` for the rule that orders jobs of equal priority.
-pub(crate) const TIE: &str = "tie";
 
 /// The maximum number of numbers and strings in all
 /// tasks together, including copies made by `count`.
@@ -88,10 +39,14 @@ impl<'t> Lookup<'t> {
 struct Faults(u32);
 
 impl Faults {
+    fn add(&mut self, field: Field) {
+        self.0 |= bit(field);
+    }
+
     /// Records that `field` could not be read, and continues with `stand_in`.
     fn or<T>(&mut self, read: Option<T>, field: Field, stand_in: T) -> T {
         read.unwrap_or_else(|| {
-            self.0 |= bit(field);
+            self.add(field);
             stand_in
         })
     }
@@ -125,11 +80,10 @@ impl Decoder<'_, '_> {
     ) -> Option<&'t DeTable<'t>> {
         let section = value_of(top, "defaults")?;
         let table = self.reader.table(&section, "[defaults]")?;
-        // One key belongs to the set, and not to tasks.
-        let keys: Vec<&str> = TASK.iter().copied().chain([TIE]).collect();
-        for key in TASK.iter().filter(|key| !DEFAULTS.contains(key)) {
-            if let Some(entry) = value_of(table, key) {
-                let message = format!("`{key}` has no default");
+        let keys: Vec<&str> = TASK_NAMES.iter().copied().chain([TIE]).collect();
+        for key in TASK_KEYS.iter().filter(|key| !key.is_inherited) {
+            if let Some(entry) = value_of(table, key.name) {
+                let message = format!("`{}` has no default", key.name);
                 let help = "give it in every [[task]]";
                 let code = "layland::taskset::unknown_key";
                 self.reader.error(code, entry.key_span, message, "not here", help);
@@ -140,9 +94,9 @@ impl Decoder<'_, '_> {
         let mut ignored = Faults::default();
         self.criticality(&lookup, levels, &mut ignored);
         self.cpus_of_task(&lookup, None, platform, &mut ignored);
-        self.lengths(&lookup, &mut ignored);
-        self.on_miss(&lookup);
-        self.reclaim(&lookup);
+        let mut unused = Task::implicit("", Service::ZERO, Duration::ZERO);
+        let inherited = TASK_KEYS.iter().filter(|key| key.is_inherited);
+        self.values(inherited, &lookup, &mut unused, &mut ignored);
         self.preemption(&lookup);
         self.behaviour(&lookup);
         self.execution(&lookup, levels);
@@ -207,24 +161,24 @@ impl Decoder<'_, '_> {
         (platform, levels, resources): (&Platform, &Levels, &Resources),
         faults: &mut Faults,
     ) -> Task {
-        self.reader.only(here.table, TASK, "a task");
+        self.reader.only(here.table, &TASK_NAMES, "a task");
         let name = match lookup.get("name") {
-            Some(entry) => self.reader.text(&entry, "control").map(str::to_owned),
+            Some(entry) => self.reader.text(&entry, "control"),
             None => {
                 let help = "name it: name = \"control\"";
                 self.reader.missing(here.span.clone(), "a task", "name", help);
                 None
             }
         };
-        let what = name.as_ref().map_or("a task".to_owned(), |name| format!("task `{name}`"));
-        let name = faults.or(name, Field::Name, String::new());
+        let what = name.map_or("a task".to_owned(), |name| format!("task `{name}`"));
+        let name = faults.or(name, Field::Name, "");
         let mut required = |key: &str, help: &str| {
             let found = lookup.get(key);
             // A misspelt key has been reported as unknown.
             let meant = |other: &str| {
-                let near = nearest(other, TASK.iter().copied());
+                let near = nearest(other, TASK_NAMES);
                 let is_it = near == Some(key) || near == Some("steps") && key == "wcet";
-                !TASK.contains(&other) && is_it
+                !TASK_NAMES.contains(&other) && is_it
             };
             let mut keys = here.table.keys().map(|other| -> &str { other.get_ref() });
             if found.is_none() && !keys.any(meant) {
@@ -236,6 +190,9 @@ impl Decoder<'_, '_> {
             "period",
             "give the least time between two jobs: period = \"5ms\"; there is no default",
         );
+        if period.is_none() {
+            faults.add(Field::Period);
+        }
         // The WCET of a job with steps is the sum of its `run` steps.
         let steps = lookup.get("steps");
         let wcet = match steps {
@@ -244,12 +201,6 @@ impl Decoder<'_, '_> {
                 "wcet",
                 "give the longest execution time of a job: wcet = \"1ms\"; there is no default",
             ),
-        };
-        let period = period.and_then(|entry| self.reader.time(&entry));
-        let period = faults.or(period, Field::Period, Duration::from_secs(1));
-        let deadline = match lookup.get("deadline") {
-            Some(entry) => faults.or(self.reader.time(&entry), Field::Deadline, period),
-            None => period,
         };
         let criticality = self.criticality(lookup, levels, faults);
         let known = faults.0 & bit(Field::Criticality) == 0;
@@ -262,53 +213,69 @@ impl Decoder<'_, '_> {
             None => steps.as_ref().map(|steps| vec![execution(steps); levels.count()]),
         };
         let wcet = faults.or(wcet, Field::Wcet, vec![Service::from_ns(1); levels.count()]);
-        let budget = lookup
-            .get("budget")
-            .and_then(|entry| faults.or(self.reader.time(&entry).map(Some), Field::Budget, None));
-        let (offset, jitter, jobs) = self.lengths(lookup, faults);
         let (affinity, cluster) =
             self.cpus_of_task(lookup, Some((&what, here.span.clone())), platform, faults);
-        let number = i128::from(i64::MIN)..=i128::from(i64::MAX);
-        let rank = lookup.get("rank").and_then(|e| self.reader.integer(&e, number.clone()));
-        let priority = lookup.get("priority").and_then(|e| self.reader.integer(&e, number));
-        let behaviour = faults.or(self.behaviour(lookup), Field::Behaviour, Behaviour::Periodic);
-        let let_interval = lookup.get("let_interval").map(|entry| self.reader.time(&entry));
-        let let_interval =
-            let_interval.and_then(|read| faults.or(read.map(Some), Field::LetInterval, None));
-        let execution =
-            faults.or(self.execution(lookup, levels), Field::Execution, ExecutionModel::Wcet);
-        let blocking_time = match lookup.get("blocking") {
-            Some(entry) => faults.or(self.reader.time(&entry), Field::Blocking, Duration::ZERO),
-            None => Duration::ZERO,
-        };
+        let mut task = Task::implicit(name, Service::ZERO, Duration::from_secs(1));
+        self.values(TASK_KEYS.iter(), lookup, &mut task, faults);
         Task {
-            name: name.into(),
-            period,
-            deadline,
             wcet: wcet.into(),
             criticality,
-            budget,
-            offset,
-            jitter,
             affinity,
             cluster,
-            rank: rank.unwrap_or(0),
-            priority,
-            behaviour,
-            execution,
-            jobs,
-            on_miss: self.on_miss(lookup),
-            reclaim: self.reclaim(lookup),
+            behaviour: faults.or(self.behaviour(lookup), Field::Behaviour, Behaviour::Periodic),
+            execution: faults.or(
+                self.execution(lookup, levels),
+                Field::Execution,
+                ExecutionModel::Wcet,
+            ),
             preemption: faults.or(self.preemption(lookup), Field::Preemption, Preemption::Anywhere),
             steps: steps.map(Into::into),
-            // The names may refer to later tasks, so they
-            // are resolved after all tasks have been read.
-            follows: [].into(),
-            let_interval,
             cache: faults.or(self.cache(lookup), Field::Cache, None),
-            blocking_time,
-            thread: self.thread(lookup),
+            // The tasks that it follows may come later, so they
+            // are resolved after all tasks have been read.
+            ..task
         }
+    }
+
+    /// Reads the values of keys into a task, but for those with a syntax of their own.
+    fn values(
+        &mut self,
+        keys: impl Iterator<Item = &'static TaskKey>,
+        lookup: &Lookup<'_>,
+        task: &mut Task,
+        faults: &mut Faults,
+    ) {
+        for key in keys.filter(|key| !matches!(key.value, Value::Own(_))) {
+            if let Some(entry) = lookup.get(key.name)
+                && self.value(key, &entry, task).is_none()
+                && let Some(field) = key.field
+            {
+                faults.add(field);
+            }
+        }
+    }
+
+    /// Reads the value of a key into a task; `None` after a fault.
+    fn value(&mut self, key: &TaskKey, entry: &KeyValue<'_>, task: &mut Task) -> Option<()> {
+        let reader = &mut self.reader;
+        match &key.value {
+            Value::Time(_, set) => set(task, reader.time(entry)?),
+            Value::Number(_, set) => {
+                set(task, reader.integer(entry, i64::MIN.into()..=i64::MAX.into())?);
+            }
+            Value::Count(_, set) => set(task, reader.integer(entry, 0..=u64::MAX.into())?),
+            Value::Flag(_, set, _) => set(task, reader.boolean(entry)?),
+            Value::Text(_, set, example) => set(task, reader.text(entry, example)?),
+            Value::Word(word) => {
+                let text = reader.text(entry, word.example)?;
+                if (word.set)(task, text).is_none() {
+                    reader.unknown(entry, word.what, text, (word.words)().into_iter());
+                    return None;
+                }
+            }
+            Value::Own(_) => {}
+        }
+        Some(())
     }
 
     fn criticality(
@@ -386,49 +353,6 @@ impl Decoder<'_, '_> {
         }
         let at_own = times[own.level()]?;
         Some(times.into_iter().map(|time| time.unwrap_or(at_own)).collect())
-    }
-
-    /// Reads the treatment of late jobs.
-    pub(super) fn on_miss(&mut self, lookup: &Lookup<'_>) -> OnMiss {
-        let Some(entry) = lookup.get("on_miss") else { return OnMiss::default() };
-        let Some(name) = self.reader.text(&entry, "abort") else { return OnMiss::default() };
-        OnMiss::find(name).unwrap_or_else(|| {
-            let names = OnMiss::ALL.iter().map(|way| way.name());
-            self.reader.unknown(&entry, "way to treat late jobs", name, names);
-            OnMiss::default()
-        })
-    }
-
-    /// Reads whether the task reclaims bandwidth.
-    fn reclaim(&mut self, lookup: &Lookup<'_>) -> bool {
-        let entry = lookup.get("reclaim");
-        entry.and_then(|entry| self.reader.boolean(&entry)).unwrap_or(false)
-    }
-
-    /// Reads the threads of a program to which the task applies.
-    fn thread(&mut self, lookup: &Lookup<'_>) -> Option<Box<str>> {
-        let entry = lookup.get("thread")?;
-        self.reader.text(&entry, "ctrl.*").map(Box::from)
-    }
-
-    /// Reads the offset, the jitter and the number of jobs.
-    fn lengths(
-        &mut self,
-        lookup: &Lookup<'_>,
-        faults: &mut Faults,
-    ) -> (Duration, Duration, Option<u64>) {
-        let mut length = |key, field| {
-            let read = match lookup.get(key) {
-                Some(entry) => self.reader.time(&entry),
-                None => Some(Duration::ZERO),
-            };
-            faults.or(read, field, Duration::ZERO)
-        };
-        let (offset, jitter) = (length("offset", Field::Offset), length("jitter", Field::Jitter));
-        let jobs = lookup
-            .get("jobs")
-            .and_then(|entry| self.reader.integer(&entry, 0..=i128::from(u64::MAX)));
-        (offset, jitter, jobs)
     }
 
     /// Reads the affinity and the cluster. With several clusters

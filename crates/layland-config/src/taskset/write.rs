@@ -1,12 +1,13 @@
 //! Writes a system as a task-set file.
 
+use super::text::{bare_or_quoted, inline, list, quoted, text};
+use crate::keys::{Of, TASK_KEYS, TaskKey, Value};
 use crate::levels;
 use layland_model::{
-    Behaviour, Change, Communication, CpuId, CpuSet, ExecutionModel, Index, Levels, Observed,
-    OnMiss, Overheads, Platform, Preemption, RequestKind, Separation, Speed, System, Task, TaskId,
+    Chain, Change, Communication, CpuId, CpuSet, Index, Levels, Observed, Overheads, Platform,
+    RequestKind, Speed, System,
 };
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// Returns a system as a task-set file, without the keys that have default values. Equal systems
 /// produce the same text. It reads back as an equal system if [`System::validate`] finds no fault,
@@ -69,7 +70,7 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
     }
     // The reader detects a rank only if it is written, because it differs from the position.
-    let has_rank = |id: TaskId| system.tasks[id].rank != id.index() as i64;
+    let has_rank = |id| Of { task: &system.tasks[id], id, system }.has_rank();
     if levels::are_shared(system) && system.in_level != levels::by_default(system, has_rank) {
         out.table("[defaults]");
         out.key("tie", quoted(levels::word(system.in_level)));
@@ -82,26 +83,29 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         }
     }
     let none = TaskComments::default();
-    for (id, task) in system.tasks.iter() {
-        let of_task = comments.tasks.get(id.index()).unwrap_or(&none);
+    for of in Of::each(system) {
+        let of_task = comments.tasks.get(of.id.index()).unwrap_or(&none);
         out.text.push('\n');
         out.comment(&of_task.above);
         out.keys = &of_task.keys;
-        out.task(task, id.index() as i64, system);
+        out.task(of);
     }
     out.keys = &none.keys;
-    for chain in &system.chains {
+    for Chain { name, tasks, communication, max_reaction, max_age } in &system.chains {
         out.table("[[chain]]");
-        out.key("name", quoted(&chain.name));
-        let names = chain.tasks.iter().filter_map(|&id| system.tasks.get(id));
+        out.key("name", quoted(name));
+        let names = tasks.iter().filter_map(|&id| system.tasks.get(id));
         out.key("tasks", list(names.map(|task| quoted(&task.name))));
-        if chain.communication != Communication::default() {
-            out.key("communication", quoted(chain.communication.name()));
+        if *communication != Communication::default() {
+            out.key("communication", quoted(communication.name()));
+        }
+        for (key, within) in [("max_reaction", max_reaction), ("max_age", max_age)] {
+            within.iter().for_each(|within| out.key(key, text(within)));
         }
     }
     for request in &system.requests {
         out.table("[[request]]");
-        out.key("at", time(request.at));
+        out.key("at", text(request.at));
         out.request(&request.kind, system);
     }
     if system.provenance.is_some() || system.observed.is_some() {
@@ -109,7 +113,7 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
     }
     if let Some(Observed { length, unexplained }) = &system.observed {
         if let Some(length) = length {
-            out.key("seen", time(*length));
+            out.key("seen", text(*length));
         }
         // An empty list marks the set as inferred from a trace if no other key does.
         if length.is_none() || !unexplained.is_empty() {
@@ -164,11 +168,11 @@ impl Out<'_> {
         self.table("[platform]");
         self.key("cpus", platform.cpu_count());
         if platform.clusters != [platform.all_cpus()] {
-            self.key("clusters", list(platform.clusters.iter().map(cpus)));
+            self.key("clusters", list(platform.clusters.iter().map(text)));
         }
         if !platform.topology.is_empty() {
             let names = platform.topology.iter().map(|(name, sets)| {
-                format!("{} = {}", bare_or_quoted(name), list(sets.iter().map(cpus)))
+                format!("{} = {}", bare_or_quoted(name), list(sets.iter().map(text)))
             });
             self.key("topology", inline(names));
         }
@@ -182,7 +186,7 @@ impl Out<'_> {
         }
         if !speeds.is_empty() {
             let entries =
-                speeds.iter().map(|(speed, set)| format!("{} = {}", cpus(set), text(speed)));
+                speeds.iter().map(|(speed, set)| format!("{} = {}", text(set), text(speed)));
             self.key("speed", inline(entries));
         }
         let Overheads {
@@ -207,179 +211,22 @@ impl Out<'_> {
                 ("tick_period", tick_period),
             ] {
                 if cost.ns() != 0 {
-                    self.key(key, time(cost));
+                    self.key(key, text(cost));
                 }
             }
             // If tasks have cache blocks, the reload time is required, even if it is zero.
             if block_reload_time.ns() != 0 || has_blocks {
-                self.key("block_reload_time", time(block_reload_time));
+                self.key("block_reload_time", text(block_reload_time));
             }
         }
     }
 
-    fn task(&mut self, task: &Task, position: i64, system: &System) {
-        let Task {
-            name,
-            period,
-            deadline,
-            wcet,
-            criticality,
-            budget,
-            offset,
-            jitter,
-            affinity,
-            cluster,
-            rank,
-            priority,
-            behaviour,
-            execution,
-            jobs,
-            on_miss,
-            reclaim,
-            preemption,
-            steps,
-            follows,
-            let_interval,
-            cache,
-            blocking_time,
-            thread,
-        } = task;
-        let level = |index: usize| match system.levels.names().get(index) {
-            Some(name) => name.clone(),
-            None => index.to_string(),
-        };
+    fn task(&mut self, of: Of<'_>) {
         self.text += "[[task]]\n";
-        self.key("name", quoted(name));
-        self.key("period", time(period));
-        if deadline != period {
-            self.key("deadline", time(deadline));
-        }
-        if wcet.windows(2).all(|pair| pair[0] == pair[1]) {
-            self.key("wcet", time(task.own_wcet()));
-        } else {
-            let own = criticality.level();
-            let by_level = wcet.iter().enumerate().filter(|&(at, c)| at <= own || *c != wcet[own]);
-            self.key(
-                "wcet",
-                inline(
-                    by_level.map(|(at, c)| format!("{} = {}", bare_or_quoted(&level(at)), time(c))),
-                ),
-            );
-        }
-        if let Some(steps) = steps {
-            let texts =
-                steps.iter().map(|&step| quoted(&crate::steps::text(step, &system.resources)));
-            self.key("steps", list(texts));
-        }
-        if !follows.is_empty() {
-            let names = follows.iter().filter_map(|&id| system.tasks.get(id));
-            self.key("follows", list(names.map(|task| quoted(&task.name))));
-        }
-        if let Some(interval) = let_interval {
-            self.key("let_interval", time(interval));
-        }
-        if let Some(cache) = cache {
-            self.key("ucb", quoted(&cache.ucb.to_string()));
-            self.key("ecb", quoted(&cache.ecb.to_string()));
-        }
-        if blocking_time.ns() != 0 {
-            self.key("blocking", time(blocking_time));
-        }
-        if let Some(budget) = budget {
-            self.key("budget", time(budget));
-        }
-        if criticality.level() != 0 {
-            self.key("criticality", quoted(&level(criticality.level())));
-        }
-        if let Some(affinity) = affinity {
-            self.key("affinity", cpus(affinity));
-        }
-        if system.platform.clusters.len() > 1 {
-            self.key("cluster", cluster);
-        }
-        for (key, length) in [("offset", offset), ("jitter", jitter)] {
-            if length.ns() != 0 {
-                self.key(key, time(length));
-            }
-        }
-        if *rank != position {
-            self.key("rank", rank);
-        }
-        if let Some(priority) = priority {
-            self.key("priority", priority);
-        }
-        if let Some(jobs) = jobs {
-            self.key("jobs", jobs);
-        }
-        if *on_miss != OnMiss::Continue {
-            self.key("on_miss", quoted(on_miss.name()));
-        }
-        if *reclaim {
-            self.key("reclaim", reclaim);
-        }
-        match preemption {
-            Preemption::Anywhere => {}
-            Preemption::Never => self.key("nonpreemptive", true),
-            Preemption::Delayed(region) => self.key("nonpreemptive", time(region)),
-            Preemption::Between(segments) => self.key("segments", list(segments.iter().map(time))),
-        }
-        if let Some(thread) = thread {
-            self.key("thread", quoted(thread));
-        }
-        self.behaviour(behaviour);
-        let model = |name: &str, rest: String| format!("{{ model = \"{name}\", {rest} }}");
-        match execution {
-            ExecutionModel::Wcet => {}
-            ExecutionModel::Level(of) => {
-                let rest = format!("level = {}", quoted(&level(of.level())));
-                self.key("exec", model("level", rest));
-            }
-            ExecutionModel::Fraction(of) => {
-                self.key("exec", model("fraction", format!("of = {}", text(of))));
-            }
-            ExecutionModel::Uniform { min, max } => {
-                let rest = format!("min = {}, max = {}", time(min), time(max));
-                self.key("exec", model("uniform", rest));
-            }
-            ExecutionModel::Discrete(values) => {
-                let (times, weights) = (
-                    list(values.iter().map(|(c, _)| time(c))),
-                    list(values.iter().map(|(_, weight)| weight.to_string())),
-                );
-                let rest = format!("values = {times}, weights = {weights}");
-                self.key("exec", model("discrete", rest));
-            }
-            ExecutionModel::List(values) => {
-                let runs = values.chunk_by(|a, b| a == b).flat_map(|run| match run {
-                    [value, _, _, _, ..] => vec![text(format!("{value} x {}", run.len()))],
-                    few => few.iter().map(time).collect(),
-                });
-                self.key("exec", model("list", format!("values = {}", list(runs))));
-            }
-        }
-    }
-
-    fn behaviour(&mut self, behaviour: &Behaviour) {
-        let kind = |name: &str, rest: String| format!("{{ kind = \"{name}\", {rest} }}");
-        match behaviour {
-            Behaviour::Periodic => {}
-            Behaviour::Hog => self.key("release", "\"hog\""),
-            Behaviour::Yield => self.key("release", "\"yield\""),
-            Behaviour::Sporadic(separation) => {
-                self.key("release", kind("sporadic", format!("extra = {}", extra(separation))));
-            }
-            Behaviour::Curve(arrivals) => {
-                let distances = list(arrivals.curve.delta_min().iter().map(time));
-                let drawn = arrivals.extra.as_ref().map(|own| format!(", extra = {}", extra(own)));
-                let keys = format!("delta_min = {distances}{}", drawn.unwrap_or_default());
-                self.key("release", kind("curve", keys));
-            }
-            Behaviour::Explicit(times) => {
-                let times = list(times.iter().map(time));
-                self.key("release", kind("explicit", format!("at = {times}")));
-            }
-            Behaviour::SelfSuspending { gap } => {
-                self.key("release", kind("self-suspending", format!("gap = {}", time(gap))));
+        let (early, others): (Vec<_>, Vec<_>) = TASK_KEYS.iter().partition(|key| key.is_early);
+        for key in early.into_iter().chain(others) {
+            if let Some(value) = value(key, of) {
+                self.key(key.name, value);
             }
         }
     }
@@ -396,19 +243,19 @@ impl Out<'_> {
                 self.key("task", name(*task));
                 match change {
                     Change::Parameters { wcet, period, deadline } => {
-                        self.key("wcet", time(wcet));
-                        self.key("period", time(period));
+                        self.key("wcet", text(wcet));
+                        self.key("period", text(period));
                         if deadline != period {
-                            self.key("deadline", time(deadline));
+                            self.key("deadline", text(deadline));
                         }
                     }
-                    Change::Affinity(set) => self.key("affinity", cpus(set)),
+                    Change::Affinity(set) => self.key("affinity", text(set)),
                     Change::Cluster(cluster) => self.key("cluster", cluster),
                 }
             }
             RequestKind::SetClusterCpus { cluster, cpus: set } => {
                 self.key("cluster", cluster);
-                self.key("cpus", cpus(set));
+                self.key("cpus", text(set));
             }
             RequestKind::CpuOnline(id) => {
                 self.key("cpu", cpu(id));
@@ -427,74 +274,17 @@ fn plain(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// Quotes a value that needs no escapes.
-fn text(value: impl std::fmt::Display) -> String {
-    format!("\"{value}\"")
-}
-
-/// Quotes a time.
-fn time(value: impl std::fmt::Display) -> String {
-    text(value)
-}
-
-/// Quotes CPUs.
-fn cpus(set: &CpuSet) -> String {
-    text(set)
-}
-
-/// Formats the time that is added to the distances of jobs.
-fn extra(separation: &Separation) -> String {
-    match separation {
-        Separation::Uniform { max } => time(max),
-        Separation::Exponential { mean, max } => {
-            format!("{{ dist = \"exponential\", mean = {}, max = {} }}", time(mean), time(max))
-        }
-    }
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(", "))
-}
-
-fn inline(entries: impl Iterator<Item = String>) -> String {
-    format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
-}
-
-/// Formats a key, without quotes if TOML allows that.
-fn bare_or_quoted(key: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }
-}
-
-/// Formats a basic TOML string.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    quote(text, &mut out);
-    out
-}
-
-/// Appends a string in quotes that is valid in TOML and JSON.
-pub(crate) fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    let is_plain = |byte: &u8| matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
-    if text.as_bytes().iter().all(is_plain) {
-        *out += text;
-        out.push('"');
-        return;
-    }
-    for c in text.chars() {
-        match c {
-            '"' => *out += "\\\"",
-            '\\' => *out += "\\\\",
-            '\n' => *out += "\\n",
-            '\r' => *out += "\\r",
-            '\t' => *out += "\\t",
-            c if c.is_control() => {
-                // Writing to a string never fails.
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+/// Returns the value of a key in TOML; `None` if the task has the default.
+fn value(key: &TaskKey, of: Of<'_>) -> Option<String> {
+    let task = of.task;
+    let value = match &key.value {
+        Value::Time(get, _) => get(task).map(text),
+        Value::Number(get, _) => get(task).map(|number| number.to_string()),
+        Value::Count(get, _) => get(task).map(|number| number.to_string()),
+        Value::Flag(get, ..) => Some(get(task).to_string()),
+        Value::Text(get, ..) => get(task).map(quoted),
+        Value::Word(word) => Some(quoted((word.get)(task))),
+        Value::Own(own) => return (own.toml)(of),
+    };
+    value.filter(|_| (key.is_given)(of))
 }

@@ -9,41 +9,25 @@
 use super::sections::{self, Sections};
 use super::tree::{Attributes, Element, in_units, parse};
 use crate::host::{Host, MAX_TASKS, default_cpus};
+use crate::keys::{Coverage, Of};
 use crate::problem::{Problem, Problems, Span};
 use crate::steps::keep_used;
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, OnMiss, Overheads, Service,
-    System, Task,
+    Behaviour, CpuId, CpuSet, Duration, Field, Index, Overheads, Service, System, Task,
 };
 
 const LOST: &str = "layland::schedcat::lost";
 /// Microseconds are 10^3 nanoseconds.
 const US: i32 = 3;
 
-/// The attributes from which a field of a task is read.
-fn names(field: Field) -> &'static [&'static str] {
-    match field {
-        Field::Name => &["id"],
-        Field::Period => &["period"],
-        Field::Deadline => &["deadline", "period"],
-        Field::Wcet => &["wcet"],
-        Field::Affinity => &["partition"],
-        Field::Criticality
-        | Field::Budget
-        | Field::Offset
-        | Field::Jitter
-        | Field::Cluster
-        | Field::Behaviour
-        | Field::Execution
-        | Field::Priority
-        | Field::Preemption
-        | Field::Steps
-        | Field::Follows
-        | Field::LetInterval
-        | Field::Cache
-        | Field::Blocking => &[],
-    }
-}
+/// The attributes from which fields of a task are read.
+const NAMES: &[(Field, &[&str])] = &[
+    (Field::Name, &["id"]),
+    (Field::Period, &["period"]),
+    (Field::Deadline, &["deadline", "period"]),
+    (Field::Wcet, &["wcet"]),
+    (Field::Affinity, &["partition"]),
+];
 
 /// Reads a task set. Returns the system and the span
 /// of each task, or `None` after reporting errors.
@@ -95,7 +79,7 @@ pub(crate) fn read(
     system.resources = sections.resources;
     keep_used(&mut system);
     for invalid in system.validate() {
-        attributes.invalid(invalid, "layland::schedcat::invalid", &elements, names);
+        attributes.invalid(invalid, "layland::schedcat::invalid", &elements, NAMES);
     }
     let spans = elements.iter().map(|element| element.span.clone()).collect();
     Some((system, spans))
@@ -172,7 +156,6 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
             lost.push(Problem::warning(LOST, what).help(help));
         }
     };
-    let no_place = "the format has no place for it";
     let platform = &system.platform;
     let cpus = platform.cpu_count();
     lose(
@@ -180,55 +163,34 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         format!("that there are {cpus} CPUs is lost"),
         "say it with --cpus when you read it",
     );
-    lose(!platform.is_unit_speed(), "the speeds of the CPUs are lost".to_owned(), no_place);
+    lose(!platform.is_unit_speed(), "the speeds of the CPUs are lost".to_owned(), NO_PLACE);
     let clustered = platform.clusters != [platform.all_cpus()];
-    lose(clustered, "the clusters are lost".to_owned(), no_place);
-    lose(platform.overheads != Overheads::default(), "the overheads are lost".to_owned(), no_place);
+    lose(clustered, "the clusters are lost".to_owned(), NO_PLACE);
+    lose(platform.overheads != Overheads::default(), "the overheads are lost".to_owned(), NO_PLACE);
     let own = "the execution time at each task's own level is written";
     lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
     let requests = system.requests.len();
-    lose(requests > 0, format!("{requests} requests are lost"), no_place);
+    lose(requests > 0, format!("{requests} requests are lost"), NO_PLACE);
     let chains = system.chains.len();
-    lose(chains > 0, format!("{chains} cause-effect chains are lost"), no_place);
+    lose(chains > 0, format!("{chains} cause-effect chains are lost"), NO_PLACE);
     sections::lost(system, &mut lose);
-    lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
+    lose(system.provenance.is_some(), "the provenance is lost".to_owned(), NO_PLACE);
     lose(
         system.observed.is_some(),
         "the trace that the set was inferred from is lost".to_owned(),
-        no_place,
+        NO_PLACE,
     );
-    for (id, task) in system.tasks.iter() {
-        let name = &task.name;
-        let number = id.index() + 1;
+    for of in Of::each(system) {
+        let (task, name) = (of.task, &of.task.name);
+        let number = of.id.index() + 1;
         let renamed = *name != format!("T{number}");
         lose(renamed, format!("the name `{name}` is lost"), "tasks have numbers there");
         let periodic = task.behaviour == Behaviour::Periodic;
-        lose(!periodic, format!("`{name}` becomes sporadic"), no_place);
-        let model = task.execution != ExecutionModel::Wcet;
-        lose(model, format!("the execution of `{name}` is lost"), no_place);
-        lose(task.offset > Duration::ZERO, format!("the offset of `{name}` is lost"), no_place);
-        lose(task.jitter > Duration::ZERO, format!("the jitter of `{name}` is lost"), no_place);
-        lose(task.budget.is_some(), format!("the budget of `{name}` is lost"), no_place);
-        lose(task.priority.is_some(), format!("the priority of `{name}` is lost"), no_place);
-        lose(task.jobs.is_some(), format!("the number of jobs of `{name}` is lost"), no_place);
-        let late = task.on_miss != OnMiss::Continue;
-        lose(late, format!("what `{name}` does when it is late is lost"), no_place);
-        lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
-        let regions = !task.preemption.is_anywhere();
-        lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
-        let writes = task.let_interval.is_some();
-        lose(writes, format!("when `{name}` writes is lost"), no_place);
-        lose(task.cache.is_some(), format!("the cache sets of `{name}` are lost"), no_place);
-        let is_blocked = task.blocking_time > Duration::ZERO;
-        lose(is_blocked, format!("the blocking time of `{name}` is lost"), no_place);
-        let is_about = task.thread.is_some();
-        lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
-        let follows = !task.follows.is_empty();
-        lose(follows, format!("what `{name}` follows is lost"), no_place);
-        lose(task.rank != id.index() as i64, format!("the rank of `{name}` is lost"), no_place);
+        lose(!periodic, format!("`{name}` becomes sporadic"), NO_PLACE);
         let one = task.affinity.as_ref().filter(|cpus| cpus.len() == 1);
         let several = task.affinity.is_some() && one.is_none();
         lose(several, format!("the affinity of `{name}` is lost"), "a partition is one CPU");
+        COVERAGE.lost(of).for_each(|(message, help)| lose(true, message, help));
         out += &format!(
             "  <task id=\"{}\" period=\"{}\" wcet=\"{}\"",
             number,
@@ -252,3 +214,10 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
     out += "</taskset>\n";
     (out, lost)
 }
+
+const NO_PLACE: &str = "the format has no place for it";
+
+const COVERAGE: Coverage = Coverage {
+    has: |key| matches!(key.name, "deadline" | "affinity" | "steps" | "release"),
+    help: |_| NO_PLACE,
+};

@@ -20,10 +20,11 @@
 
 use super::tree::{Attributes, Element, decimal, escaped, in_units, parse};
 use crate::host::MAX_TASKS;
+use crate::keys::{Coverage, Of};
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, Levels, OnMiss, Overheads,
-    Platform, Rate, Service, Speed, System, Task, Time,
+    Behaviour, CpuId, CpuSet, Duration, Field, Index, Levels, OnMiss, Overheads, Platform, Rate,
+    Service, Speed, System, Task, Time,
 };
 
 mod identifiers;
@@ -36,30 +37,17 @@ const LOST: &str = "layland::simso::lost";
 /// Milliseconds are 10^6 nanoseconds.
 const MS: i32 = 6;
 
-/// The attributes from which a field of a task is read.
-fn names(field: Field) -> &'static [&'static str] {
-    match field {
-        Field::Name => &["name"],
-        Field::Period => &["period"],
-        Field::Deadline => &["deadline"],
-        Field::Wcet => &["WCET"],
-        Field::Offset => &["activationDate"],
-        Field::Behaviour => &["list_activation_dates", "task_type"],
-        Field::Affinity => &["cpu"],
-        Field::Priority => &["priority"],
-        Field::Criticality
-        | Field::Budget
-        | Field::Jitter
-        | Field::Cluster
-        | Field::Execution
-        | Field::Preemption
-        | Field::Steps
-        | Field::Follows
-        | Field::LetInterval
-        | Field::Cache
-        | Field::Blocking => &[],
-    }
-}
+/// The attributes from which fields of a task are read.
+const NAMES: &[(Field, &[&str])] = &[
+    (Field::Name, &["name"]),
+    (Field::Period, &["period"]),
+    (Field::Deadline, &["deadline"]),
+    (Field::Wcet, &["WCET"]),
+    (Field::Offset, &["activationDate"]),
+    (Field::Behaviour, &["list_activation_dates", "task_type"]),
+    (Field::Affinity, &["cpu"]),
+    (Field::Priority, &["priority"]),
+];
 
 /// The content of a configuration: the tasks, the length of the run, the policy that corresponds to
 /// its scheduler, and the span of each task.
@@ -110,7 +98,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
         observed: None,
     };
     for invalid in system.validate() {
-        reader.attributes.invalid(invalid, "layland::simso::invalid", &elements, names);
+        reader.attributes.invalid(invalid, "layland::simso::invalid", &elements, NAMES);
     }
     let spans = elements.iter().map(|element| element.span.clone()).collect();
     Some((system, until, policy, spans))
@@ -432,11 +420,10 @@ fn lost(system: &System) -> Vec<Problem> {
     };
     let platform = &system.platform;
     let costs = &platform.overheads;
-    let no_place = "SimSo has no place for it";
     let more = costs.interrupt > Duration::ZERO || costs.tick > Duration::ZERO;
-    lose(more, "interrupts and ticks are lost".to_owned(), no_place);
+    lose(more, "interrupts and ticks are lost".to_owned(), NO_PLACE);
     let reloads = costs.block_reload_time > Duration::ZERO;
-    lose(reloads, "the block reload time is lost".to_owned(), no_place);
+    lose(reloads, "the block reload time is lost".to_owned(), NO_PLACE);
     let rounded = |speed: &Speed| 1_000_000 % speed.denominator() != 0;
     let any = platform.speeds.values().any(rounded);
     lose(any, "speeds are cut to six decimals".to_owned(), "use such speeds from the start");
@@ -446,51 +433,35 @@ fn lost(system: &System) -> Vec<Problem> {
     let own = "the execution time at each task's own level is written";
     lose(mixed, "the criticality levels are lost".to_owned(), own);
     let requests = system.requests.len();
-    lose(requests > 0, format!("{requests} requests are lost"), no_place);
+    lose(requests > 0, format!("{requests} requests are lost"), NO_PLACE);
     let resources = system.resources.len();
-    lose(resources > 0, format!("{resources} resources are lost"), no_place);
+    lose(resources > 0, format!("{resources} resources are lost"), NO_PLACE);
     let chains = system.chains.len();
-    lose(chains > 0, format!("{chains} cause-effect chains are lost"), no_place);
-    lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
+    lose(chains > 0, format!("{chains} cause-effect chains are lost"), NO_PLACE);
+    lose(system.provenance.is_some(), "the provenance is lost".to_owned(), NO_PLACE);
     lose(
         system.observed.is_some(),
         "the trace that the set was inferred from is lost".to_owned(),
-        no_place,
+        NO_PLACE,
     );
-    for (id, task) in system.tasks.iter() {
-        let name = &task.name;
+    for of in Of::each(system) {
+        let (task, name) = (of.task, &of.task.name);
         let is_written = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Explicit(_));
-        lose(!is_written, format!("`{name}` becomes periodic"), no_place);
-        let model = task.execution != ExecutionModel::Wcet;
-        lose(model, format!("the execution of `{name}` is lost"), "its jobs need the WCET");
-        lose(task.jitter > Duration::ZERO, format!("the jitter of `{name}` is lost"), no_place);
-        lose(task.budget.is_some(), format!("the budget of `{name}` is lost"), no_place);
-        lose(task.affinity.is_some(), format!("the affinity of `{name}` is lost"), no_place);
-        lose(task.priority.is_some(), format!("the priority of `{name}` is lost"), no_place);
-        lose(task.jobs.is_some(), format!("the number of jobs of `{name}` is lost"), no_place);
-        let skips = task.on_miss == OnMiss::Skip;
+        lose(!is_written, format!("`{name}` becomes periodic"), NO_PLACE);
         let late = "a late job runs on, and the next one waits for it";
-        lose(skips, format!("`{name}` skips no jobs"), late);
-        lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
-        let regions = !task.preemption.is_anywhere();
-        lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
-        let steps = task.steps.is_some();
-        lose(
-            steps,
-            format!("what the jobs of `{name}` lock, and when they suspend, is lost"),
-            no_place,
-        );
-        let follows = !task.follows.is_empty();
-        lose(follows, format!("what `{name}` follows is lost"), no_place);
-        let writes = task.let_interval.is_some();
-        lose(writes, format!("when `{name}` writes is lost"), no_place);
-        lose(task.cache.is_some(), format!("the cache sets of `{name}` are lost"), no_place);
-        let is_blocked = task.blocking_time > Duration::ZERO;
-        lose(is_blocked, format!("the blocking time of `{name}` is lost"), no_place);
-        let is_about = task.thread.is_some();
-        lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
-        let ranked = task.rank != id.index() as i64;
-        lose(ranked, format!("the rank of `{name}` is lost"), "SimSo breaks ties by position");
+        lose(task.on_miss == OnMiss::Skip, format!("`{name}` skips no jobs"), late);
+        COVERAGE.lost(of).for_each(|(message, help)| lose(true, message, help));
     }
     lost
 }
+
+const NO_PLACE: &str = "SimSo has no place for it";
+
+const COVERAGE: Coverage = Coverage {
+    has: |key| matches!(key.name, "deadline" | "offset" | "on_miss" | "release"),
+    help: |key| match key.name {
+        "exec" => "its jobs need the WCET",
+        "rank" => "SimSo breaks ties by position",
+        _ => NO_PLACE,
+    },
+};

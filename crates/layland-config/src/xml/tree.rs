@@ -218,17 +218,18 @@ impl Attributes<'_> {
         })
     }
 
-    /// Reports an invalid part of a system at the attributes of its field, which `names` returns.
+    /// Reports an invalid part of a system at the attributes of its field.
     pub(super) fn invalid(
         &mut self,
         invalid: Invalid,
         code: &'static str,
         tasks: &[&Element],
-        names: fn(Field) -> &'static [&'static str],
+        names: &[(Field, &[&str])],
     ) {
         self.problems.push(Problem::invalid(code, invalid, |task, field| {
             let element = tasks.get(task.index())?;
-            Some((element.place(names(field)), "here"))
+            let own = names.iter().find(|(of, _)| *of == field);
+            Some((element.place(own.map_or(&[], |(_, names)| names)), "here"))
         }));
     }
 }

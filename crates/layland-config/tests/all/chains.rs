@@ -15,7 +15,8 @@ const TASKS: &str = "layland = 1\n[platform]\ncpus = 1\n\
 fn chains_are_read_and_written() {
     // A chain may precede its tasks.
     let text = format!(
-        "{}[[chain]]\nname = \"stop\"\ntasks = [\"camera\", \"brake\"]\ncommunication = \"let\"\n{}\
+        "{}[[chain]]\nname = \"stop\"\ntasks = [\"camera\", \"brake\"]\ncommunication = \"let\"\n\
+         max_reaction = \"50ms\"\nmax_age = \"1.5ms\"\n{}\
          [[chain]]\nname = \"back\"\ntasks = [\"brake\", \"camera\", \"brake\"]\n",
         &TASKS[..TASKS.find("[[task").unwrap()],
         &TASKS[TASKS.find("[[task").unwrap()..],
@@ -26,15 +27,11 @@ fn chains_are_read_and_written() {
         system.chains,
         [
             Chain {
-                name: "stop".to_owned(),
-                tasks: [camera, brake].into(),
-                communication: Communication::Let
+                max_reaction: Some(Duration::from_ms(50)),
+                max_age: Some(Duration::from_us(1_500)),
+                ..Chain::new("stop", [camera, brake], Communication::Let)
             },
-            Chain {
-                name: "back".to_owned(),
-                tasks: [brake, camera, brake].into(),
-                communication: Communication::Implicit
-            },
+            Chain::new("back", [brake, camera, brake], Communication::Implicit),
         ]
     );
     let writes = [camera, brake].map(|task| system.tasks[task].write_after());
@@ -67,6 +64,11 @@ fn faults_are_told_at_their_place() {
     told(twice, "[\"camera\", \"camera\"]", message, help);
     let empty = "[[chain]]\nname = \"stop\"\ntasks = []";
     told(empty, "[]", "the chain `stop` has no task", "name its tasks in order");
+    for key in ["max_reaction", "max_age"] {
+        let never = format!("[[chain]]\nname = \"stop\"\ntasks = [\"camera\"]\n{key} = \"0ms\"");
+        let help = "allow more than 0s, or leave the constraint out";
+        told(&never, "[\"camera\"]", "the chain `stop` allows a latency of 0ns", help);
+    }
     let way = "[[chain]]\nname = \"stop\"\ntasks = [\"camera\"]\ncommunication = \"lett\"";
     let (place, message, _) = fault(way);
     assert_eq!(place, "\"lett\"");

@@ -130,7 +130,11 @@ fn resources(cpus: usize) -> impl Strategy<Value = Vec<Resource>> {
 }
 
 /// A task for a platform, a number of levels and a number of resources. Its name is not yet unique.
-fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value = Task> {
+pub(crate) fn task(
+    platform: Platform,
+    levels: u8,
+    resources: usize,
+) -> impl Strategy<Value = Task> {
     let clusters = platform.clusters.clone();
     let place = (0..clusters.len()).prop_flat_map(move |cluster| {
         (Just(cluster), prop::option::of(cpus(clusters[cluster].clone())))
@@ -280,8 +284,12 @@ fn chains(tasks: &Tasks) -> Vec<Chain> {
     let chain = |(at, (id, task)): (usize, (TaskId, &Task))| {
         let way = Communication::ALL[(task.jitter.ns() % 2) as usize];
         let later = tasks.ids().filter(|&other| other > id);
-        let tasks = [id].into_iter().chain(later).collect();
-        Chain { name: format!("{} \"{at}\"", task.name), tasks, communication: way }
+        let tasks: Vec<TaskId> = [id].into_iter().chain(later).collect();
+        Chain {
+            max_reaction: (task.offset.ns() % 3 > 0).then_some(task.period),
+            max_age: (task.offset.ns() % 5 > 1).then_some(task.deadline),
+            ..Chain::new(format!("{} \"{at}\"", task.name), tasks, way)
+        }
     };
     there.enumerate().map(chain).collect()
 }

@@ -7,6 +7,7 @@ mod common;
 mod csv;
 mod curves;
 mod follows;
+mod keys;
 mod lines;
 mod messages;
 mod robustness;

@@ -43,7 +43,7 @@ fn g_edf() -> (Box<dyn Policy>, Situation) {
 #[test]
 fn a_table_knows_who_comes_next() {
     let (policy, situation) = g_edf();
-    let mut table = Table::new(2, 4);
+    let mut table = AnswerTable::new(2, 4);
     assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
     for (cpu, after) in [(CpuId(0), job(0, 0)), (CpuId(1), job(1, 0))] {
         let follows = Successor { after, next: Some(job(2, 0)), budget: None };
@@ -82,7 +82,7 @@ fn an_entry_has_the_budget_of_its_answer() {
         timers: Vec::new(),
         timers_at: Time::NEVER,
     };
-    let mut table = Table::new(1, 3);
+    let mut table = AnswerTable::new(1, 3);
     assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
     let (after, next) = (job(0, 0), Some(job(1, 0)));
     let follows = Successor { after, next, budget: Some(Service::from_ms(3)) };
@@ -96,7 +96,7 @@ fn an_entry_has_the_budget_of_its_answer() {
 fn an_entry_is_given_once_and_where_its_assumptions_hold() {
     let (policy, situation) = g_edf();
     let filled = || {
-        let mut table = Table::new(2, 4);
+        let mut table = AnswerTable::new(2, 4);
         assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
         table
     };
@@ -119,7 +119,7 @@ fn an_entry_is_given_once_and_where_its_assumptions_hold() {
 fn an_interruption_leaves_the_rest_empty() {
     let (policy, situation) = g_edf();
     for asked in 0..=3 {
-        let (mut table, mut questions) = (Table::new(2, 4), 0);
+        let (mut table, mut questions) = (AnswerTable::new(2, 4), 0);
         let is_complete = table.fill(&*policy, Time::ZERO, &situation, || {
             questions += 1;
             questions > asked
@@ -174,7 +174,7 @@ fn nothing_is_asked_about_what_lies_behind_a_timer() {
     let (policy, mut situation) = g_edf();
     for (until_us, knows) in [(1_001, true), (1_000, false)] {
         situation.until = Time::from_us(until_us);
-        let mut table = Table::new(2, 4);
+        let mut table = AnswerTable::new(2, 4);
         assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
         assert_eq!(table.wake(TaskId(3)).is_some(), knows);
         assert!(table.successor(CpuId(0)).is_some());
@@ -183,12 +183,12 @@ fn nothing_is_asked_about_what_lies_behind_a_timer() {
     (situation.until, situation.timers) = (Time::NEVER, vec![TimerId(0)]);
     for (timers_at_us, knows) in [(1_000, true), (999, false)] {
         situation.timers_at = Time::from_us(timers_at_us);
-        let mut table = Table::new(2, 4);
+        let mut table = AnswerTable::new(2, 4);
         assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
         assert_eq!(table.wake(TaskId(3)).is_some(), knows);
     }
     situation.until = Time::ZERO;
-    let mut table = Table::new(2, 4);
+    let mut table = AnswerTable::new(2, 4);
     assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
     assert_eq!(table.successor(CpuId(0)), None);
 }

@@ -44,12 +44,12 @@ pub struct RandFixedSum {
     max: f64,
     /// The sum, after the bounds are mapped to 0 and 1.
     sum: f64,
-    table: Table,
+    table: ProbabilityTable,
 }
 
 /// The probabilities `t(i, sum - j)`.
 #[derive(Clone, Debug)]
-enum Table {
+enum ProbabilityTable {
     /// The rows from `i = 2` on, each for `j` from 0 to `n - i`.
     Whole(Vec<Vec<f64>>),
     /// The logarithms of `f_i(sum - j)` for `i = 1, 1 + k, 1 + 2 k, ..`.
@@ -82,7 +82,7 @@ impl RandFixedSum {
         // A total within the slack may be outside of the bounds.
         let sum = sum.clamp(0.0, tasks as f64);
         let table = if tasks <= KEPT_WHOLE {
-            Table::Whole(whole(tasks, sum))
+            ProbabilityTable::Whole(whole(tasks, sum))
         } else {
             sparse(tasks, sum, tasks.isqrt())
         };
@@ -113,8 +113,8 @@ impl RandFixedSum {
             base += scale * (1.0 - sigma) * s / i as f64;
             scale *= sigma;
             let t = match &self.table {
-                Table::Whole(rows) => rows[i - 2][used],
-                Table::Sparse { k, kept } => {
+                ProbabilityTable::Whole(rows) => rows[i - 2][used],
+                ProbabilityTable::Sparse { k, kept } => {
                     if i < first {
                         let at = (i - 2) / k;
                         (first, from) = (2 + at * k, used);
@@ -193,7 +193,7 @@ fn whole(n: usize, sum: f64) -> Vec<Vec<f64>> {
 }
 
 /// Returns every `k`-th row of the logarithms.
-fn sparse(n: usize, sum: f64, k: usize) -> Table {
+fn sparse(n: usize, sum: f64, k: usize) -> ProbabilityTable {
     let mut row = first_row(n, sum);
     let mut kept = vec![row.clone()];
     for i in 2..=n {
@@ -202,7 +202,7 @@ fn sparse(n: usize, sum: f64, k: usize) -> Table {
             kept.push(row.clone());
         }
     }
-    Table::Sparse { k, kept }
+    ProbabilityTable::Sparse { k, kept }
 }
 
 /// Returns the rows `base + 1 ..= top` of `t(i, sum - j)` from `j = used` on, computed from the

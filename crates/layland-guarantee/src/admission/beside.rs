@@ -32,8 +32,8 @@
 //!
 //! Long because the rules belong with the tests that compare them with simulated windows.
 
-use super::refusal::Shortfall;
 use super::register::{Guarantee, Reservation};
+use super::shortfall::Shortfall;
 use layland_model::{CpuSet, Duration, Service};
 
 /// A thread that was not admitted, or any other demand that is above threads of fixed priorities.
@@ -93,7 +93,7 @@ pub struct Leveled<'a> {
 
 /// The bounds of a task or a load, in nanoseconds.
 #[derive(Clone, Copy)]
-struct Part {
+pub(super) struct Part {
     bound: Curve,
     other: Option<Curve>,
 }
@@ -119,17 +119,17 @@ impl Curve {
 }
 
 impl Part {
-    fn of_task(task: &Reservation) -> Part {
+    pub(super) fn of_task(task: &Reservation) -> Part {
         let (runtime, period, extra) = (task.runtime, task.period, Service::ZERO);
         Part { bound: Curve::of(&Usage { runtime, period, extra }), other: None }
     }
 
-    fn of_load(load: &Load) -> Part {
+    pub(super) fn of_load(load: &Load) -> Part {
         Part { bound: Curve::of(&load.usage), other: load.in_short.as_ref().map(Curve::of) }
     }
 
     /// Returns the most work that may arrive in a non-empty window of this length.
-    fn arrives(&self, window: i128) -> i128 {
+    pub(super) fn arrives(&self, window: i128) -> i128 {
         let other = self.other.map_or(i128::MAX, |other| other.arrives(window));
         self.bound.arrives(window).min(other)
     }
@@ -216,6 +216,23 @@ fn server_beside(parts: &[Part], cpus: &CpuSet, kept: &Kept) -> Option<(Load, Sh
     })
 }
 
+/// Returns the loads above all tasks of a CPU: these, and the fair server if it may act, then with
+/// the shortfall.
+pub(super) fn above(
+    cpus: &CpuSet,
+    tasks: &[Part],
+    loads: &[Load],
+    kept: &[Kept],
+) -> (Vec<Load>, Option<Shortfall>) {
+    let all: Vec<Part> = tasks.iter().copied().chain(loads.iter().map(Part::of_load)).collect();
+    let (mut above, mut why) = (loads.to_vec(), None);
+    for (load, shortfall) in kept.iter().filter_map(|one| server_beside(&all, cpus, one)) {
+        above.push(load);
+        why = Some(shortfall);
+    }
+    (above, why)
+}
+
 /// Checks that the tasks of a CPU under fixed priorities keep their guarantees despite these loads,
 /// which are above all of them, and despite the time that the kernel keeps.
 ///
@@ -228,34 +245,21 @@ pub fn keeps_priorities(
     kept: &[Kept],
 ) -> Result<(), Box<Shortfall>> {
     let own: Vec<Part> = tasks.iter().map(|one| Part::of_task(one.task)).collect();
-    let of_loads = |is_it: &dyn Fn(&Load) -> bool| -> Vec<Part> {
-        loads.iter().filter(|load| is_it(load)).map(Part::of_load).collect()
-    };
-    let all = [own.clone(), of_loads(&|_| true)].concat();
-    let throttled = [own, of_loads(&|load| load.is_throttled)].concat();
-    let mut above = loads.to_vec();
-    let mut why = None;
-    let mut stopped = None;
-    for one in kept {
-        if let Kept::Throttling { of, runtime, period } = one {
-            let demand = duration(executed(&throttled, period.ns().into()));
-            if demand > *runtime && stopped.is_none() {
-                let with = loads.iter().filter(|load| load.is_throttled);
-                stopped = Some(Shortfall::Throttled {
-                    cpus: cpus.clone(),
-                    of: of.clone(),
-                    with: with.map(|load| load.name.clone()).collect(),
-                    demand,
-                    limit: *runtime,
-                    window: *period,
-                });
-            }
-        }
-        if let Some((load, shortfall)) = server_beside(&all, cpus, one) {
-            above.push(load);
-            why = Some(shortfall);
-        }
-    }
+    let (above, why) = above(cpus, &own, loads, kept);
+    let with = || loads.iter().filter(|load| load.is_throttled);
+    let throttled: Vec<Part> = own.into_iter().chain(with().map(Part::of_load)).collect();
+    let stopped = kept.iter().find_map(|one| {
+        let Kept::Throttling { of, runtime, period } = one else { return None };
+        let demand = duration(executed(&throttled, period.ns().into()));
+        (demand > *runtime).then(|| Shortfall::Throttled {
+            cpus: cpus.clone(),
+            of: of.clone(),
+            with: with().map(|load| load.name.clone()).collect(),
+            demand,
+            limit: *runtime,
+            window: *period,
+        })
+    });
     // A throttled task is late because of its own demand, so report this before any load above it.
     if let Some(stopped) = stopped {
         return Err(stopped.into());

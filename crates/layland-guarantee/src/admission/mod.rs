@@ -118,16 +118,28 @@
 //! ```
 
 mod beside;
+mod book;
+mod foreign;
 mod refusal;
+mod regime;
 mod register;
 mod rules;
+mod share;
+mod shortfall;
+mod sign;
 mod suggestions;
 #[cfg(test)]
 mod tests;
 
 pub use beside::{Kept, LeavesRoom, Leveled, Load, Usage, keeps_priorities, leaves_room};
-pub use refusal::{Refused, Shortfall, Suggestion};
+pub use book::{Book, Granted, HIGHEST, Held, NotGranted, Region, Terms, lowest};
+pub use foreign::{Budgeted, Foreign, OnSeveralCpus, Outsider, Watched};
+pub use refusal::{Refused, Suggestion};
+pub use regime::Regime;
 pub use register::{Admitted, Guarantee, Holding, How, Left, Overruns, Reservation};
+pub use share::{BeyondShare, Has, Share, Whose};
+pub use shortfall::Shortfall;
+pub use sign::{Account, Sign};
 
 use crate::options::Effort;
 use layland_model::{Algorithm, CpuSet, Invalid, Platform, Rate, Time};

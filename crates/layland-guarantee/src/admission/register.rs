@@ -1,8 +1,9 @@
 //! The register of admitted tasks and of departed tasks that may still delay others: see [`super`]
 //! for the rules.
 
+use super::beside::{Load, Part};
 use super::rules::{Theory, busy_period, components, densities_fit};
-use layland_model::{CpuSet, Duration, Platform, Rate, Service, Time};
+use layland_model::{CpuId, CpuSet, Duration, Platform, Rate, Service, Time};
 
 /// The guarantee of a task that keeps to its reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +66,11 @@ impl Reservation {
     #[must_use]
     pub fn on(self, cpus: CpuSet) -> Reservation {
         Reservation { cpus: Some(cpus), ..self }
+    }
+
+    /// Returns `runtime / period`: the part of a CPU that the task takes.
+    pub fn utilization(&self) -> Rate {
+        Rate::new(self.runtime.ns(), self.period.ns())
     }
 
     /// Returns `runtime / min(deadline, period)`.
@@ -133,6 +139,9 @@ pub struct Admitted {
     pub overruns: Overruns,
     /// The admitted and the departed tasks.
     pub holdings: Vec<Holding>,
+    /// Demand on a CPU that precedes all tasks there, and is not a task. It prolongs the time until
+    /// a CPU is quiet; [`keeps_priorities`](super::keeps_priorities) checks what it means for tasks.
+    pub loads: Vec<(CpuId, Load)>,
     /// The CPUs on which densities were too high for the density rule at some instant since they were
     /// last quiet.
     pub exceeded: CpuSet,
@@ -154,6 +163,7 @@ impl Admitted {
             spec: spec.into(),
             overruns: Overruns::default(),
             holdings: Vec::new(),
+            loads: Vec::new(),
             exceeded: CpuSet::new(),
             forgotten: CpuSet::new(),
             next_id: 0,
@@ -241,8 +251,7 @@ impl Admitted {
 
     /// Uses that a CPU is quiet at some instant within the longest busy period of all its holdings.
     fn settle_one_cpu(&mut self, cpu: &CpuSet, now: Time) {
-        let here = self.holdings.iter().filter(|holding| holding.cpus == *cpu);
-        let Some(longest) = busy_period(here.map(|holding| &holding.task)) else { return };
+        let Some(longest) = self.busy_period(cpu) else { return };
         let is_over = |holding: &Holding| {
             let past = |left: Left| left.at.saturating_add(longest) <= now && left.until <= now;
             holding.cpus == *cpu && holding.left.is_some_and(past)
@@ -255,6 +264,15 @@ impl Admitted {
         }
     }
 
+    /// Returns the longest time that a CPU can be busy with its tasks and the loads above them.
+    fn busy_period(&self, cpu: &CpuSet) -> Option<Duration> {
+        let tasks = self.holdings.iter().filter(|holding| holding.cpus == *cpu);
+        let tasks = tasks.map(|holding| Part::of_task(&holding.task));
+        let loads = self.loads.iter().filter(|(of, _)| cpu.contains(*of));
+        let parts: Vec<Part> = tasks.chain(loads.map(|(_, load)| Part::of_load(load))).collect();
+        busy_period(&parts)
+    }
+
     /// Returns the instants after `now` at which departed tasks may cease to count, in ascending
     /// order.
     pub(super) fn releases(&self, now: Time) -> Vec<Time> {
@@ -262,10 +280,7 @@ impl Admitted {
         for holding in &self.holdings {
             let Some(left) = holding.left else { continue };
             times.push(left.until);
-            let here = self.holdings.iter().filter(|other| other.cpus == holding.cpus);
-            if let (1, Some(longest)) =
-                (holding.cpus.len(), busy_period(here.map(|other| &other.task)))
-            {
+            if let (1, Some(longest)) = (holding.cpus.len(), self.busy_period(&holding.cpus)) {
                 times.push(left.until.max(left.at.saturating_add(longest)));
             }
         }

@@ -2,8 +2,9 @@
 //!
 //! Long because the properties of each algorithm are listed in one place.
 
-use super::refusal::Shortfall;
+use super::beside::Part;
 use super::register::{Admitted, Guarantee, Holding, How, Overruns, Reservation};
+use super::shortfall::Shortfall;
 use super::{AdmissionError, Rule};
 use crate::assess::assess;
 use crate::assessment::{Assessment, Bound};
@@ -229,23 +230,22 @@ pub(super) fn densities_fit(
     }
 }
 
-/// Returns the longest time that a CPU of unit speed can be busy with these tasks, if it is known.
-pub(super) fn busy_period<'a>(tasks: impl Iterator<Item = &'a Reservation>) -> Option<Duration> {
+/// Returns the longest time that a CPU of unit speed can be busy with these tasks and loads, if it
+/// is known.
+pub(super) fn busy_period(parts: &[Part]) -> Option<Duration> {
     /// The limit on iterations: near full utilization, the fixed point is far away.
     const STEPS: usize = 10_000;
-    let tasks: Vec<(i128, i128)> =
-        tasks.map(|task| (i128::from(task.runtime.ns()), i128::from(task.period.ns()))).collect();
-    let mut length: i128 = tasks.iter().map(|(runtime, _)| runtime).sum();
+    let demand = |length: i128| parts.iter().map(|part| part.arrives(length)).sum::<i128>();
+    let mut length = demand(1);
     for _ in 0..STEPS {
-        let jobs = |period: i128| (length + period - 1) / period;
-        let demand: i128 = tasks.iter().map(|&(runtime, period)| jobs(period) * runtime).sum();
-        if demand <= length {
+        let next = demand(length);
+        if next <= length {
             return i64::try_from(length).ok().map(Duration::from_ns);
         }
-        if demand > i128::from(TIME_LIMIT) {
+        if next > i128::from(TIME_LIMIT) {
             return None;
         }
-        length = demand;
+        length = next;
     }
     None
 }

@@ -6,6 +6,16 @@ use super::{
 };
 use layland_model::Service;
 
+/// Searches the largest runtime below `limit`, in whole microseconds, that is granted, by bisection.
+pub(super) fn largest(limit: Service, is_granted: impl Fn(Service) -> bool) -> Option<Service> {
+    let (mut low, mut high) = (0, (limit.ns() + 999) / 1000);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_granted(Service::from_us(middle)) { low = middle } else { high = middle }
+    }
+    (low > 0).then(|| Service::from_us(low))
+}
+
 impl Desk<'_> {
     /// Returns the requests that would be granted instead.
     pub(super) fn suggestions(&self, ask: &Ask<'_>, options: &AdmitOptions) -> Vec<Suggestion> {
@@ -27,18 +37,11 @@ impl Desk<'_> {
         found
     }
 
-    /// Searches the largest runtime in whole microseconds that is granted, by bisection.
     fn largest_runtime(&self, ask: &Ask<'_>, task: &Reservation) -> Option<Service> {
-        let is_granted = |us: i64| {
-            let smaller = Reservation { runtime: Service::from_us(us), ..task.clone() };
+        largest(task.runtime, |runtime| {
+            let smaller = Reservation { runtime, ..task.clone() };
             self.answer(&ask.about(&smaller)).is_ok_and(|answer| answer.is_ok())
-        };
-        let (mut low, mut high) = (0, (task.runtime.ns() + 999) / 1000);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if is_granted(middle) { low = middle } else { high = middle }
-        }
-        (low > 0).then(|| Service::from_us(low))
+        })
     }
 
     /// Searches the first time at which departed tasks cease to count and the request is granted.

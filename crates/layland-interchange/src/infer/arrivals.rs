@@ -1,7 +1,7 @@
 //! Finds how the jobs of a thread arrive: periodically, or at least some time apart. `bursts.rs`
 //! finds bursts.
 
-use super::line::Line;
+use super::line::ArrivalLine;
 use super::observation::{SeenJob, Stretch};
 use layland_model::{Duration, Service};
 
@@ -207,12 +207,13 @@ fn one(parts: &[SeenJob], each: usize) -> SeenJob {
     let mut whole = parts[0].clone();
     whole.stretches.clear();
     for (place, part) in parts.iter().enumerate() {
-        let mut stretches = match part.stretches.is_empty() {
-            true => vec![Stretch {
+        let mut stretches = if part.stretches.is_empty() {
+            vec![Stretch {
                 executed: part.executed + Service::from_ns(part.lost.ns()),
                 suspended: Duration::ZERO,
-            }],
-            false => part.stretches.clone(),
+            }]
+        } else {
+            part.stretches.clone()
         };
         if place > 0 {
             whole.executed += part.executed;
@@ -278,16 +279,16 @@ fn per_mille(part: usize, all: usize) -> u32 {
 }
 
 /// Finds the best line. The guesses are quantiles of the gaps and their mean.
-fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<Line> {
+fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<ArrivalLine> {
     let last = sorted.len() - 1;
     let mut guesses = [10, 25, 50, 75].map(|percent| sorted[last * percent / 100]).to_vec();
     guesses.push(mean);
     guesses.sort_unstable();
     guesses.dedup();
-    let lines = guesses.iter().filter_map(|&guess| Line::follow(at, guess));
+    let lines = guesses.iter().filter_map(|&guess| ArrivalLine::follow(at, guess));
     // If arrivals share periods, the period is too
     // long. If most periods are empty, it is too short.
-    let is_possible = |line: &Line| {
+    let is_possible = |line: &ArrivalLine| {
         line.doubles() * 1_000 <= MOST_DOUBLES * at.len() && line.periods() <= 3 * at.len() as i64
     };
     // The line with the smallest spread relative to its
@@ -302,7 +303,7 @@ fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<Line> {
 
 /// Returns true if a line is unlikely to fit by chance. A few arrivals are near some line in any
 /// case, so the fewer they are, the nearer they must be.
-fn is_periodic(line: &Line) -> bool {
+fn is_periodic(line: &ArrivalLine) -> bool {
     let period = line.period();
     let count = line.index.len() as i64;
     let widest = match count {
@@ -314,7 +315,7 @@ fn is_periodic(line: &Line) -> bool {
     spread <= widest && !(spread * 50 > period && line.drifts())
 }
 
-fn periodic(line: &Line, jobs: &[SeenJob]) -> Pattern {
+fn periodic(line: &ArrivalLine, jobs: &[SeenJob]) -> Pattern {
     let period = line.period();
     let earliest = line.residuals.iter().min().copied().unwrap_or(0);
     let latest = line.residuals.iter().max().copied().unwrap_or(0);

@@ -378,9 +378,10 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
     let of_raw = (ahead(jobs, raw) + latency).max(jitter);
     // A rounded period that is slightly too long drifts
     // from the arrivals, over many periods by a whole one.
-    let (period, nominal, jitter) = match within(of_rounded - of_raw) || of_rounded <= of_raw {
-        true => (taken, nominal, of_rounded.max(jitter)),
-        false => (raw, None, of_raw),
+    let (period, nominal, jitter) = if within(of_rounded - of_raw) || of_rounded <= of_raw {
+        (taken, nominal, of_rounded.max(jitter))
+    } else {
+        (raw, None, of_raw)
     };
     Fitted { period, nominal, jitter, in_wcet: Duration::ZERO }
 }

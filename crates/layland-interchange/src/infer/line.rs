@@ -18,7 +18,7 @@ const FINE: i128 = 1 << 10;
 
 /// A line through arrivals. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ArrivalLine {
     /// The period, as a fraction so that it stays exact over thousands of periods.
     period: (i128, i128),
     phase: i128,
@@ -28,9 +28,9 @@ pub(super) struct Line {
     pub(super) residuals: Vec<i64>,
 }
 
-impl Line {
+impl ArrivalLine {
     /// Fits a guess to at least three arrivals in ascending order.
-    pub(super) fn follow(arrivals: &[i64], guess: i64) -> Option<Line> {
+    pub(super) fn follow(arrivals: &[i64], guess: i64) -> Option<ArrivalLine> {
         if arrivals.len() < 3 || guess <= 0 {
             return None;
         }
@@ -52,9 +52,14 @@ impl Line {
             if is_whole && numbers == index {
                 // Least squares are more accurate without
                 // late wake-ups, and the median is with them.
-                let robust = Line::through(arrivals, period, phase, index.clone());
+                let robust = ArrivalLine::through(arrivals, period, phase, index.clone());
                 let squares = least_squares(arrivals, &index).map(|period| {
-                    Line::through(arrivals, period, self::phase(arrivals, &index, period), index)
+                    ArrivalLine::through(
+                        arrivals,
+                        period,
+                        self::phase(arrivals, &index, period),
+                        index,
+                    )
                 });
                 let narrower = squares.filter(|line| line.spread(25) < robust.spread(25));
                 return Some(narrower.unwrap_or(robust));
@@ -64,13 +69,18 @@ impl Line {
         None
     }
 
-    fn through(arrivals: &[i64], period: (i128, i128), phase: i128, index: Vec<i64>) -> Line {
+    fn through(
+        arrivals: &[i64],
+        period: (i128, i128),
+        phase: i128,
+        index: Vec<i64>,
+    ) -> ArrivalLine {
         let residual = |(&at, &k): (&i64, &i64)| {
             let on_line = phase + (i128::from(k) * period.0).div_euclid(period.1);
             (i128::from(at) - on_line) as i64
         };
         let residuals = arrivals.iter().zip(&index).map(residual).collect();
-        Line { period, phase, index, residuals }
+        ArrivalLine { period, phase, index, residuals }
     }
 
     /// The period in whole nanoseconds.

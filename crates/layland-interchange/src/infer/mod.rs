@@ -105,10 +105,7 @@ pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferre
     let threads: Vec<usize> = chosen.tasks.iter().map(|task| task.thread).collect();
     let chains = chains(seen, &threads);
     let mut tasks = task::tasks(seen, &chosen);
-    let cpus = match taking.more.used {
-        true => task::on_used(seen, &chosen, &mut tasks),
-        false => seen.cpus,
-    };
+    let cpus = if taking.more.used { task::on_used(seen, &chosen, &mut tasks) } else { seen.cpus };
     let mut system = System::new(cpus.max(1), tasks);
     system.observed =
         Some(Observed { length: Some(rounded(seen.length)), unexplained: Vec::new() });

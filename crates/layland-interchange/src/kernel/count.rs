@@ -4,7 +4,7 @@
 //! the next interruptible sleep, and may have suspensions in state `D`. The counter forgets each
 //! job at its end, so that a trace may last for weeks. The tests compare the counter with `read`.
 
-use super::line::{EventKind, Left, lines};
+use super::line::{EventKind, StateAfter, lines};
 use super::rebuild::{RACE_NS, is_throttled};
 use layland_model::Duration;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ const HELD_BACK_NS: i64 = 10_000_000;
 /// ```
 #[derive(Debug, Default)]
 pub struct JobCounter {
-    threads: BTreeMap<u32, State>,
+    threads: BTreeMap<u32, ThreadState>,
     /// The events that an earlier one may still follow in the text.
     held_back: Vec<Event>,
     last: i64,
@@ -60,22 +60,22 @@ struct Event {
     at: i64,
     cpu: u32,
     thread: u32,
-    step: Step,
+    step: ThreadStep,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ThreadStep {
     /// The thread was woken, by an event on this CPU.
     Woken,
     Runs,
     Leaves {
-        left: Left,
+        left: StateAfter,
         is_throttled: bool,
     },
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct ThreadState {
     /// The start of its job; `None` while it sleeps, and until its first wake-up in the trace.
     since: Option<i64>,
     on: Option<u32>,
@@ -118,7 +118,7 @@ impl JobCounter {
         for event in &lines.events {
             let (at, cpu) = (event.at, event.cpu);
             self.last = self.last.max(at);
-            let mut adds = |thread: u32, step: Step| {
+            let mut adds = |thread: u32, step: ThreadStep| {
                 if self.threads.contains_key(&thread) {
                     self.held_back.push(Event { at, cpu, thread, step });
                 }
@@ -126,10 +126,10 @@ impl JobCounter {
             match &event.kind {
                 EventKind::Switch { prev, left, next } => {
                     let is_throttled = is_throttled(*prev, *left, *next);
-                    adds(prev.pid, Step::Leaves { left: *left, is_throttled });
-                    adds(next.pid, Step::Runs);
+                    adds(prev.pid, ThreadStep::Leaves { left: *left, is_throttled });
+                    adds(next.pid, ThreadStep::Runs);
                 }
-                EventKind::Wake { thread, .. } => adds(thread.pid, Step::Woken),
+                EventKind::Wake { thread, .. } => adds(thread.pid, ThreadStep::Woken),
                 EventKind::Migrate { .. } | EventKind::Mark(_) | EventKind::Other => {}
             }
         }
@@ -143,20 +143,20 @@ impl JobCounter {
         for Event { at, cpu, thread, step } in self.held_back.drain(..sure) {
             let Some(state) = self.threads.get_mut(&thread) else { continue };
             match step {
-                Step::Woken => match state.on {
+                ThreadStep::Woken => match state.on {
                     None => drop(state.since.get_or_insert(at)),
                     // A wake-up on its own CPU finds the thread running, so it continues.
                     Some(on) if on == cpu => {}
                     Some(_) => state.early = Some(at),
                 },
-                Step::Runs => state.on = Some(cpu),
-                Step::Leaves { left, is_throttled } => {
+                ThreadStep::Runs => state.on = Some(cpu),
+                ThreadStep::Leaves { left, is_throttled } => {
                     state.on = None;
                     let early = state.early.take();
                     if is_throttled {
                         counted.push(Counted::BudgetUsedUp { thread });
                     }
-                    if matches!(left, Left::Sleeping | Left::Dead) {
+                    if matches!(left, StateAfter::Sleeping | StateAfter::Dead) {
                         let response =
                             state.since.take().map(|since| Duration::from_ns(at - since));
                         counted.extend(response.map(|response| Counted::Job { thread, response }));

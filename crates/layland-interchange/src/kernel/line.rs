@@ -34,7 +34,7 @@ impl Dialect {
 
 /// The state in which a thread left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum StateAfter {
     /// It could continue: `R`, `R+`.
     Runnable,
     /// It sleeps and may be interrupted: `S`.
@@ -47,7 +47,7 @@ pub(super) enum Left {
 
 /// A thread as named in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Thread<'a> {
+pub(super) struct NamedThread<'a> {
     /// Its name; empty if the kernel no longer knew it.
     pub comm: &'a str,
     /// Its id; 0 is the idle thread.
@@ -61,17 +61,17 @@ pub(super) struct Thread<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EventKind<'a> {
     Switch {
-        prev: Thread<'a>,
-        left: Left,
-        next: Thread<'a>,
+        prev: NamedThread<'a>,
+        left: StateAfter,
+        next: NamedThread<'a>,
     },
     Wake {
-        thread: Thread<'a>,
+        thread: NamedThread<'a>,
         /// True if the thread has never run before.
         is_new: bool,
     },
     Migrate {
-        thread: Thread<'a>,
+        thread: NamedThread<'a>,
         from: u32,
         to: u32,
     },
@@ -87,7 +87,7 @@ pub(super) struct Event<'a> {
     pub at: i64,
     pub cpu: u32,
     /// The thread that was running.
-    pub thread: Thread<'a>,
+    pub thread: NamedThread<'a>,
     /// True if an interrupt had the CPU and not the thread; `None` if the line has no flags.
     pub in_interrupt: Option<bool>,
     pub kind: EventKind<'a>,
@@ -330,7 +330,7 @@ fn is_interrupt(flags: &str) -> Option<bool> {
 }
 
 /// Parses `comm-7`, `comm-7 (5)`, or perf's `comm 7` and `comm 5/7`.
-fn running(text: &str) -> Option<(Thread<'_>, bool)> {
+fn running(text: &str) -> Option<(NamedThread<'_>, bool)> {
     let text = match text.rsplit_once('(') {
         Some((before, group))
             if group.strip_suffix(')').is_some_and(|group| {
@@ -358,10 +358,10 @@ fn id(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-fn named(comm: &str, pid: u32) -> Thread<'_> {
+fn named(comm: &str, pid: u32) -> NamedThread<'_> {
     let comm = comm.trim_start();
     // `<...>` is printed for a name that the kernel did not keep.
-    Thread { comm: if comm == "<...>" { "" } else { comm }, pid, priority: None }
+    NamedThread { comm: if comm == "<...>" { "" } else { comm }, pid, priority: None }
 }
 
 fn kind<'a>(name: &str, body: &'a str) -> Option<(EventKind<'a>, Form)> {
@@ -400,7 +400,7 @@ fn fields_thread<'a>(
     comm: &str,
     pid: &str,
     prio: &str,
-) -> Option<(Thread<'a>, &'a str)> {
+) -> Option<(NamedThread<'a>, &'a str)> {
     let (text, prio) = last_field(text, prio)?;
     let (text, pid) = last_field(text, pid)?;
     let start = text.find(&format!("{comm}="))?;
@@ -410,7 +410,7 @@ fn fields_thread<'a>(
         _ => start,
     };
     let name = &text[start + comm.len() + 1..];
-    let thread = Thread { comm: name, pid: id(pid)?, priority: priority(prio) };
+    let thread = NamedThread { comm: name, pid: id(pid)?, priority: priority(prio) };
     Some((thread, text[..start].trim_end()))
 }
 
@@ -448,10 +448,10 @@ fn wake(body: &str, is_new: bool) -> Option<(EventKind<'_>, Form)> {
 }
 
 /// Parses `comm:7 [39]`.
-fn plugin_thread(text: &str) -> Option<Thread<'_>> {
+fn plugin_thread(text: &str) -> Option<NamedThread<'_>> {
     let (thread, prio) = text.trim_end().strip_suffix(']')?.rsplit_once(" [")?;
     let (comm, pid) = thread.rsplit_once(':')?;
-    Some(Thread { priority: priority(prio), ..named(comm, id(pid)?) })
+    Some(NamedThread { priority: priority(prio), ..named(comm, id(pid)?) })
 }
 
 /// Parses a priority; `-R` may print that of SCHED_DEADLINE without its sign.
@@ -464,24 +464,24 @@ fn priority(text: &str) -> Option<i32> {
 }
 
 /// Parses a state from its letters, or from its number as printed by `-R`.
-fn left(state: &str) -> Option<Left> {
+fn left(state: &str) -> Option<StateAfter> {
     if let Ok(bits) = state
         .parse::<u32>()
         .or_else(|_| u32::from_str_radix(state.strip_prefix("0x").unwrap_or("no number"), 16))
     {
         // The low byte is the state; a higher bit marks a thread that was preempted.
         return Some(match bits & 0xff {
-            0 => Left::Runnable,
-            bits if bits & 0x30 != 0 => Left::Dead,
-            bits if bits & 1 != 0 => Left::Sleeping,
-            _ => Left::Blocked,
+            0 => StateAfter::Runnable,
+            bits if bits & 0x30 != 0 => StateAfter::Dead,
+            bits if bits & 1 != 0 => StateAfter::Sleeping,
+            _ => StateAfter::Blocked,
         });
     }
     Some(match state.chars().next()? {
-        'R' => Left::Runnable,
-        'S' => Left::Sleeping,
-        'X' | 'Z' | 'x' => Left::Dead,
-        'D' | 'T' | 't' | 'I' | 'P' | 'W' | 'K' | 'N' => Left::Blocked,
+        'R' => StateAfter::Runnable,
+        'S' => StateAfter::Sleeping,
+        'X' | 'Z' | 'x' => StateAfter::Dead,
+        'D' | 'T' | 't' | 'I' | 'P' | 'W' | 'K' | 'N' => StateAfter::Blocked,
         _ => return None,
     })
 }

@@ -16,8 +16,8 @@ mod words;
 pub(super) use lives::{RACE_NS, is_throttled};
 pub(super) use observe::observe;
 
-use self::lives::{Known, Life, Lives, lives, marked_jobs};
-use self::reserved::{Reserved, reserved};
+use self::lives::{KnownJob, Life, Lives, Missed, Stranger, lives, marked_jobs};
+use self::reserved::{ReservedThreads, reserved};
 use self::spans::{Span, inferred_spans, marked_spans};
 use self::words::{called, damages, remarks, unrecorded_words};
 use super::import::{
@@ -109,27 +109,11 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     let over = trace.over;
     trace.marks.extend(suspensions.into_iter().filter(|mark| mark.at <= over));
     trace.marks.sort_by_key(|mark| mark.at);
-    let mut wakes: Vec<Wake> = Vec::new();
-    for (index, life) in lives.iter().enumerate() {
-        let seen = life.wakes.iter().filter(|woken| woken.is_seen && woken.at >= origin_ns);
-        wakes.extend(seen.map(|woken| Wake {
-            task: TaskId::from_index(index),
-            at: clock.clamped(woken.at),
-            latency: Duration::from_ns(woken.ran - woken.at),
-        }));
-    }
-    wakes.sort_by_key(|wake| (wake.at, wake.task));
+    let wakes = wakes(&lives, clock);
     let decisions = decisions(events, &tasks, clock, &mut cpus);
-    let mut foreign: Vec<Foreign> = strangers
-        .iter()
-        .filter(|run| run.end > origin_ns)
-        .filter_map(|run| {
-            let (start, end) = (clock.clamped(run.start).max(Time::ZERO), clock.clamped(run.end));
-            Some(Foreign { cpu: cpus.known(run.cpu)?, start, end, thread: run.comm.to_owned() })
-        })
-        .collect();
-    foreign.sort_by_key(|run| (run.cpu, run.end));
-    let Reserved { events: thread_events, above } = reserved(events, &tasks, clock, &mut cpus);
+    let foreign = foreign(&strangers, clock, &cpus);
+    let ReservedThreads { events: thread_events, above } =
+        reserved(events, &tasks, clock, &mut cpus);
     let is_told = options.origin_ns.is_none() && (begin.is_some() || of_run.is_some());
     let since = is_told.then(|| clock.clamped(first.at).max(Time::ZERO));
     let of_system = system.map_or(0, |system| system.platform.cpu_count());
@@ -139,13 +123,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     let labels = Labels { tasks: tasks.names.clone().into(), cpus, levels };
     let mut remarks = remarks(&lines, &tasks, &lives, &misfits);
     remarks.extend(unrecorded_words(&missed, &tasks));
-    let unrecorded = missed.iter().filter_map(|missed| {
-        let cpu = known_cpus.known(missed.cpu)?;
-        let (after, by) = (clock.clamped(missed.after), clock.clamped(missed.by));
-        let from = called(missed.from).to_owned();
-        Some(Unrecorded { task: missed.task, cpu, after, by, from })
-    });
-    let unrecorded = unrecorded.collect();
+    let unrecorded = unrecorded(&missed, clock, &known_cpus);
     Ok(Import {
         trace,
         labels,
@@ -167,6 +145,46 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         decisions,
         remarks,
     })
+}
+
+/// Returns the wake-ups of the tasks' threads from the origin on, in order.
+fn wakes(lives: &[Life], clock: Clock) -> Vec<Wake> {
+    let mut wakes: Vec<Wake> = Vec::new();
+    for (index, life) in lives.iter().enumerate() {
+        let seen = life.wakes.iter().filter(|woken| woken.is_seen && woken.at >= clock.origin);
+        wakes.extend(seen.map(|woken| Wake {
+            task: TaskId::from_index(index),
+            at: clock.clamped(woken.at),
+            latency: Duration::from_ns(woken.ran - woken.at),
+        }));
+    }
+    wakes.sort_by_key(|wake| (wake.at, wake.task));
+    wakes
+}
+
+/// Returns the intervals in which other threads held CPUs of the run, by CPU.
+fn foreign(strangers: &[Stranger<'_>], clock: Clock, cpus: &Cpus) -> Vec<Foreign> {
+    let mut foreign: Vec<Foreign> = strangers
+        .iter()
+        .filter(|run| run.end > clock.origin)
+        .filter_map(|run| {
+            let (start, end) = (clock.clamped(run.start).max(Time::ZERO), clock.clamped(run.end));
+            Some(Foreign { cpu: cpus.known(run.cpu)?, start, end, thread: run.comm.to_owned() })
+        })
+        .collect();
+    foreign.sort_by_key(|run| (run.cpu, run.end));
+    foreign
+}
+
+/// Returns the switches to tasks that the kernel did not record.
+fn unrecorded(missed: &[Missed<'_>], clock: Clock, cpus: &Cpus) -> Vec<Unrecorded> {
+    let on_run = |missed: &Missed<'_>| {
+        let cpu = cpus.known(missed.cpu)?;
+        let (after, by) = (clock.clamped(missed.after), clock.clamped(missed.by));
+        let from = called(missed.from).to_owned();
+        Some(Unrecorded { task: missed.task, cpu, after, by, from })
+    };
+    missed.iter().filter_map(on_run).collect()
 }
 
 /// Returns the threads from which no switch on a CPU
@@ -275,7 +293,7 @@ fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
 }
 
 /// Returns the time 0 that the first arrivals imply if the tasks are periodic.
-fn implied_origin(known: &BTreeMap<JobId, Known>, system: &System) -> Option<i64> {
+fn implied_origin(known: &BTreeMap<JobId, KnownJob>, system: &System) -> Option<i64> {
     let origins = known.iter().filter_map(|(id, known)| {
         let task = system.tasks.get(id.task)?;
         let periods = i64::try_from(id.seq).ok()?.checked_mul(task.period.ns())?;

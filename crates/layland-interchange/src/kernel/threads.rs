@@ -1,7 +1,7 @@
 //! Selects the threads that are tasks, and names the tasks.
 
 use super::import::{ReadError, ReadOptions, Threads, comm};
-use super::line::{Event, EventKind, Thread};
+use super::line::{Event, EventKind, NamedThread};
 use super::marker::Marker;
 use layland_model::{Index, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +134,7 @@ impl Tasks {
 }
 
 /// Returns every thread that an event names, except for idle threads.
-fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = Thread<'a>> {
+fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = NamedThread<'a>> {
     let of = |event: &Event<'a>| {
         let (first, second) = match event.kind {
             EventKind::Switch { prev, next, .. } => (Some(prev), Some(next)),

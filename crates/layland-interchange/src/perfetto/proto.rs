@@ -13,12 +13,12 @@ pub(super) struct TracePacket {
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
     #[prost(message, optional, tag = "117")]
-    pub generic_kernel_task_state_event: Option<TaskState>,
+    pub generic_kernel_task_state_event: Option<TaskStateEvent>,
 }
 
 /// `GenericKernelTaskStateEvent`.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct TaskState {
+pub(super) struct TaskStateEvent {
     #[prost(int32, optional, tag = "1")]
     pub cpu: Option<i32>,
     #[prost(string, optional, tag = "2")]

@@ -147,7 +147,7 @@ fn lives(trace: &Trace) -> Vec<(Time, Time)> {
 }
 
 /// The slow twin: the keys of all records, in order, computed from the whole trace at once.
-fn happenings(trace: &Trace) -> Vec<Key> {
+fn happenings(trace: &Trace) -> Vec<SortKey> {
     let lives = lives(trace);
     let mut ends: BTreeMap<JobId, Time> = BTreeMap::new();
     let mut found = Vec::new();
@@ -216,7 +216,7 @@ fn happenings(trace: &Trace) -> Vec<Key> {
     );
     let answers = trace.answers.iter().enumerate();
     found.extend(answers.map(|(index, answer)| (answer.at, What::Answer(index as u64))));
-    let mut keys: Vec<Key> = found.into_iter().map(|(at, what)| what.key(at)).collect();
+    let mut keys: Vec<SortKey> = found.into_iter().map(|(at, what)| what.key(at)).collect();
     keys.sort();
     keys
 }

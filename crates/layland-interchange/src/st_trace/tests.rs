@@ -3,7 +3,7 @@
 use super::*;
 
 fn bytes(kind: u8, cpu: u8, pid: u16, job: u32, data: [u8; 16]) -> Vec<u8> {
-    Record { kind, cpu, pid, job, data }.bytes().to_vec()
+    StRecord { kind, cpu, pid, job, data }.bytes().to_vec()
 }
 
 /// The records of a kernel: absolute times, several files, the number of the next job in the switch

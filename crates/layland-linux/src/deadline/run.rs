@@ -1,7 +1,7 @@
 //! A run from beginning to end: root domains or no admission control, threads, results.
 
 use super::plan::ADMISSION_SETTING;
-use super::thread::{OwnRequest, Seen, Worker, answer, carry_out};
+use super::thread::{OwnRequest, ThreadLog, Worker, answer, carry_out};
 use super::{CpusetError, Cpusets, Plan, Reservation};
 use crate::fifo::prepare::least_slack;
 use crate::kernel::markers::Markers;
@@ -151,7 +151,7 @@ impl RunError {
 }
 
 /// The state that the threads share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     /// Time 0 in `CLOCK_MONOTONIC` nanoseconds, or 0 while it is unknown.
     pub epoch: AtomicI64,
     /// The number of threads that have tried to enter SCHED_DEADLINE.
@@ -166,6 +166,34 @@ pub(super) struct Shared {
     threads: Vec<AtomicI32>,
     /// Parameter changes that the threads of the tasks have not applied yet.
     pub changes: Mutex<Vec<(TaskId, Change)>>,
+}
+
+impl SharedState {
+    fn new(system: &System, options: &DeadlineOptions) -> SharedState {
+        SharedState {
+            epoch: AtomicI64::new(0),
+            ready: AtomicU32::new(0),
+            stop: AtomicBool::new(false),
+            until: options.until.ns(),
+            markers: options.markers.clone(),
+            left: system.tasks.ids().map(|_| AtomicBool::new(false)).collect(),
+            threads: system.tasks.ids().map(|_| AtomicI32::new(0)).collect(),
+            changes: Mutex::default(),
+        }
+    }
+
+    /// Waits until `end`, or until the run is cancelled. Returns true if the user interrupts it.
+    fn wait(&self, end: i64, interrupt: Option<&AtomicBool>) -> bool {
+        let mut is_interrupted = false;
+        while sys::monotonic_ns() < end && !self.stop.load(Ordering::SeqCst) {
+            if interrupt.is_some_and(|flag| flag.load(Ordering::SeqCst)) {
+                is_interrupted = true;
+                self.stop.store(true, Ordering::SeqCst);
+            }
+            sys::sleep_until((sys::monotonic_ns() + 10_000_000).min(end));
+        }
+        is_interrupted
+    }
 }
 
 /// Runs a set on the kernel's scheduler.
@@ -202,16 +230,7 @@ pub fn run(
     let watch = Watch::of_deadline_threads(options.cpus.to_vec());
     sys::count_overruns().map_err(|error| RunError::Refused { task: String::new(), error })?;
     let overruns = sys::overruns();
-    let shared = Arc::new(Shared {
-        epoch: AtomicI64::new(0),
-        ready: AtomicU32::new(0),
-        stop: AtomicBool::new(false),
-        until: options.until.ns(),
-        markers: options.markers.clone(),
-        left: system.tasks.ids().map(|_| AtomicBool::new(false)).collect(),
-        threads: system.tasks.ids().map(|_| AtomicI32::new(0)).collect(),
-        changes: Mutex::default(),
-    });
+    let shared = Arc::new(SharedState::new(system, options));
     let failure: Arc<Mutex<Option<(TaskId, Failed)>>> = Arc::default();
     let plan = Arc::new(plan.clone());
     let mut threads = Vec::new();
@@ -231,7 +250,7 @@ pub fn run(
         let requests = own_requests(system, &plan, id);
         let body = move || {
             own.threads[id.index()].store(Tid::own().0, Ordering::SeqCst);
-            let place = Place { cpusets: cpusets.as_ref().as_ref(), domain, affinity };
+            let place = ThreadPlace { cpusets: cpusets.as_ref().as_ref(), domain, affinity };
             let entered = enter(reservation, place);
             if let Err(error) = entered {
                 own.stop.store(true, Ordering::SeqCst);
@@ -242,7 +261,7 @@ pub fn run(
             own.ready.fetch_add(1, Ordering::SeqCst);
             let not_before = Time::ZERO;
             let (shared, plan, cpus) = (&*own, &*plan, &*cpus);
-            let seen = Seen::default();
+            let seen = ThreadLog::default();
             let mut worker = Worker { id, stream, shared, plan, cpus, requests, not_before, seen };
             worker.work();
             worker.seen
@@ -269,15 +288,7 @@ pub fn run(
     }
     shared.epoch.store(epoch, Ordering::SeqCst);
     let controller = controller(system, &plan, options.cpus, &shared, epoch);
-    let end = epoch + options.until.ns();
-    let mut is_interrupted = false;
-    while sys::monotonic_ns() < end && !shared.stop.load(Ordering::SeqCst) {
-        if options.interrupt.is_some_and(|flag| flag.load(Ordering::SeqCst)) {
-            is_interrupted = true;
-            shared.stop.store(true, Ordering::SeqCst);
-        }
-        sys::sleep_until((sys::monotonic_ns() + 10_000_000).min(end));
-    }
+    let is_interrupted = shared.wait(epoch + options.until.ns(), options.interrupt);
     let disturbance = watch.end();
     let over = Time::from_ns((sys::monotonic_ns() - epoch).clamp(0, options.until.ns()));
     shared.stop.store(true, Ordering::SeqCst);
@@ -310,7 +321,14 @@ pub fn run(
     if let Some((id, failed)) = failure {
         return Err(explain(system, &plan, limit_per_cpu, id, failed));
     }
-    // The trace ends with the run; what a thread did afterwards is dropped.
+    cut(&mut trace);
+    settle(&mut trace);
+    Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
+}
+
+/// Drops what threads did after the end of the run.
+fn cut(trace: &mut Trace) {
+    let over = trace.over;
     trace.segments.retain_mut(|segment| {
         segment.end = segment.end.min(over);
         segment.start < segment.end
@@ -319,8 +337,6 @@ pub fn run(
         record.end = record.end.filter(|&(at, _)| at <= over);
     }
     trace.jobs.retain(|record| record.job.arrival <= over);
-    settle(&mut trace);
-    Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
 }
 
 /// Sorts the trace and computes the execution of each job from its segments.
@@ -351,14 +367,14 @@ enum Failed {
 }
 
 /// The CPUs on which a thread runs.
-struct Place<'a> {
+struct ThreadPlace<'a> {
     cpusets: Option<&'a Cpusets>,
     domain: Option<usize>,
     /// The CPUs of the machine, if there are no root domains.
     affinity: Option<Vec<usize>>,
 }
 
-fn enter(reservation: Reservation, place: Place<'_>) -> Result<(), Failed> {
+fn enter(reservation: Reservation, place: ThreadPlace<'_>) -> Result<(), Failed> {
     if let (Some(cpusets), Some(domain)) = (place.cpusets, place.domain) {
         cpusets.attach(domain, Tid::own()).map_err(Failed::Cpuset)?;
     }
@@ -401,7 +417,7 @@ fn controller(
     system: &System,
     plan: &Arc<Plan>,
     cpus: &[usize],
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedState>,
     epoch: i64,
 ) -> Option<JoinHandle<Vec<Answer>>> {
     let mut due = Vec::new();

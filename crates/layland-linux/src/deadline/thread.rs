@@ -12,7 +12,7 @@
 //! later deadline because of a request of its thread.
 
 use super::Plan;
-use super::run::Shared;
+use super::run::SharedState;
 use crate::kernel::sys::{self, Tid};
 use layland_engine::reconfigured;
 use layland_engine::streams::{Arrival, Stream};
@@ -32,7 +32,7 @@ const USED_PERCENT: i64 = 95;
 
 /// The jobs, segments and answers that a thread observed.
 #[derive(Default)]
-pub struct Seen {
+pub struct ThreadLog {
     pub jobs: Vec<JobRecord>,
     pub segments: Vec<Segment>,
     pub answers: Vec<Answer>,
@@ -49,7 +49,7 @@ pub struct OwnRequest {
 pub struct Worker<'a> {
     pub id: TaskId,
     pub stream: Stream,
-    pub shared: &'a Shared,
+    pub shared: &'a SharedState,
     pub plan: &'a Plan,
     /// The machine's CPU for each CPU of the platform.
     pub cpus: &'a [usize],
@@ -57,12 +57,12 @@ pub struct Worker<'a> {
     pub requests: std::collections::VecDeque<OwnRequest>,
     /// No request before this time, because the deadline of the thread's server has not passed.
     pub not_before: Time,
-    pub seen: Seen,
+    pub seen: ThreadLog,
 }
 
 /// Carries out a request about the task of `thread`.
 pub fn carry_out(
-    shared: &Shared,
+    shared: &SharedState,
     plan: &Plan,
     cpus: &[usize],
     thread: Tid,

@@ -252,7 +252,7 @@ pub use crate::deadline::Facts as Limits;
 
 /// A thread with a class or a place that this process has set.
 #[derive(Debug)]
-struct Held {
+struct ChangedThread {
     thread: Thread,
     /// The position of its reservation in the member.
     index: usize,
@@ -278,7 +278,7 @@ enum Anew {
 pub struct Reserving {
     membership: Option<Membership>,
     partitions: Vec<(Vec<usize>, Partition)>,
-    held: BTreeMap<i32, Held>,
+    held: BTreeMap<i32, ChangedThread>,
     /// Threads that have ended and that [`Reserving::ended`] has not reported yet.
     gone: Vec<(Thread, usize)>,
     changes: Option<Changes>,
@@ -466,7 +466,8 @@ impl Reserving {
                     Class::Deadline(reservation) => Some(reservation),
                     Class::Fifo(_) | Class::Ext => None,
                 };
-                let held = Held { thread: thread.clone(), index, later, reservation, anew: None };
+                let held =
+                    ChangedThread { thread: thread.clone(), index, later, reservation, anew: None };
                 self.held.insert(tid.0, held);
                 Ok(given)
             }
@@ -645,7 +646,8 @@ impl Reserving {
             .filter(|(_, held)| !held.thread.is_alive())
             .map(|(&tid, _)| tid)
             .collect();
-        let gone: Vec<Held> = gone.iter().filter_map(|tid| self.held.remove(tid)).collect();
+        let gone: Vec<ChangedThread> =
+            gone.iter().filter_map(|tid| self.held.remove(tid)).collect();
         for held in gone {
             if let Some(membership) = &mut self.membership {
                 membership.changed.forget(held.thread.tid);

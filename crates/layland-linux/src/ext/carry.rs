@@ -7,14 +7,14 @@
 //! kernel reports this to the mechanism, and the manager passes it on to the policy.
 
 use super::mechanism::{Mechanism, Names};
-use super::programs::{Asked, Desk, Programs, Told};
+use super::programs::{Desk, ProgramMessage, ProgramRequest, Programs};
 use super::run::refuse;
 use super::shared::{CPUS, Settings, THREADS};
-use super::threads::{How, Last, Thread, Threads};
+use super::threads::{CarriedThread, ExtThreads, How, Last};
 use super::{DEAD_NS, ExtFigures, LATE_NS};
 use crate::RunError;
 use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
-use crate::fifo::worker::Shared;
+use crate::fifo::worker::SharedState;
 use crate::kernel::sys::{self, Tid};
 use crate::log::{Log, Program};
 use crate::machine::Awake;
@@ -101,7 +101,7 @@ pub struct Carried {
 #[derive(Debug)]
 pub struct Carrying {
     desk: Arc<Desk>,
-    control: Arc<Shared>,
+    control: Arc<SharedState>,
     names: Names,
     manager: Option<JoinHandle<Result<Carried, RunError>>>,
     watchdog: Option<Watchdog>,
@@ -149,7 +149,7 @@ impl Carrying {
         let no_thread =
             |error: &io::Error| RunError::refused("failed to start a thread", error, String::new());
         let desk = Arc::new(Desk::new().map_err(|error| no_thread(&error))?);
-        let control = Arc::new(Shared::new(0));
+        let control = Arc::new(SharedState::new(0));
         let _ = sys::lock_memory();
         let awake = Awake::keep();
         let watchdog = Watchdog::start(&control, i64::MAX, Post::Beside(options.manager))
@@ -221,7 +221,7 @@ impl Carrying {
         let nice = sys::attributes(Tid(thread)).map_err(gone)?.sched_nice;
         let task =
             program.task().map_err(|reason| EnterError::Refused(Refusal::invalid(reason)))?;
-        self.desk.ask(Asked::Enter(Arc::new(task), Tid(thread), nice));
+        self.desk.ask(ProgramRequest::Enter(Arc::new(task), Tid(thread), nice));
         let ticket = self.answer()?;
         if let Err(error) = self.names.name(named.as_fd(), ticket.task.index()) {
             self.forget(ticket);
@@ -255,14 +255,14 @@ impl Carrying {
         let mut answer = None;
         for told in self.desk.hear() {
             match told {
-                Told::Entered(Ok(task)) => {
+                ProgramMessage::Entered(Ok(task)) => {
                     self.last += 1;
                     let ticket = Ticket { task, number: self.last };
                     self.tickets.insert(task, ticket);
                     answer = Some(Ok(ticket));
                 }
-                Told::Entered(Err(refusal)) => answer = Some(Err(refusal)),
-                Told::Left(task) => self.left.extend(self.tickets.remove(&task)),
+                ProgramMessage::Entered(Err(refusal)) => answer = Some(Err(refusal)),
+                ProgramMessage::Left(task) => self.left.extend(self.tickets.remove(&task)),
             }
         }
         answer
@@ -271,7 +271,7 @@ impl Carrying {
     /// Withdraws an admitted thread that could not be given its class.
     pub fn forget(&mut self, ticket: Ticket) {
         if self.tickets.get(&ticket.task) == Some(&ticket) {
-            self.desk.ask(Asked::Leave(ticket.task));
+            self.desk.ask(ProgramRequest::Leave(ticket.task));
         }
     }
 
@@ -333,7 +333,7 @@ fn manage(
     policy: Box<dyn Policy>,
     options: &CarryOptions,
     support: &ExtSupport,
-    control: &Shared,
+    control: &SharedState,
     desk: &Arc<Desk>,
     ready: &mpsc::Sender<Names>,
 ) -> Result<Carried, RunError> {
@@ -358,10 +358,10 @@ fn manage(
         .map_err(|error| RunError::refused("failed to keep a map", &error, String::new()))?;
     let hosts: CpuMap<usize> = options.hosts.iter().copied().collect();
     let system = System::new(hosts.len(), Vec::new());
-    let members = (0..THREADS).map(|_| Thread::default()).collect();
+    let members = (0..THREADS).map(|_| CarriedThread::default()).collect();
     let how = How { looks_ahead: false, polls };
     let work = Programs::new(Arc::clone(desk));
-    let threads = Threads::new(control, work, members, mechanism, &hosts, &how);
+    let threads = ExtThreads::new(control, work, members, mechanism, &hosts, &how);
     let start = Start {
         system: &system,
         policy,

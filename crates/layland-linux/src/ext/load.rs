@@ -112,20 +112,20 @@ impl Drop for Board {
 
 /// The process of the threads.
 #[derive(Debug)]
-pub(super) struct Load {
+pub(super) struct ThreadProcess {
     board: Arc<Board>,
     pid: Pid,
     process: OwnedFd,
 }
 
-impl Load {
+impl ThreadProcess {
     /// Starts the process with a thread for each task. On return, the threads wait for their first
     /// jobs. They are in the ordinary class, and may use these CPUs.
     pub fn start(
         system: &System,
         hosts: &[usize],
         markers: Option<&Arc<Markers>>,
-    ) -> io::Result<Load> {
+    ) -> io::Result<ThreadProcess> {
         let board = Arc::new(Board::new(system.tasks.len())?);
         for post in board.posts() {
             post.next_ns.store(BY_GATE, Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl Load {
         };
         // Only this process can reap the child, so the number cannot be reused yet.
         let process = pidfd_open(pid, PidfdFlags::empty())?;
-        let load = Load { board, pid, process };
+        let load = ThreadProcess { board, pid, process };
         let until = sys::monotonic_ns() + PATIENCE_NS;
         while load.posts().iter().any(|post| post.tid.load(Ordering::Acquire) == 0) {
             if load.is_gone() || sys::monotonic_ns() > until {
@@ -177,7 +177,7 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for ThreadProcess {
     fn drop(&mut self) {
         self.end();
         let until = sys::monotonic_ns() + PATIENCE_NS;
@@ -348,7 +348,7 @@ mod tests {
     fn jobs_begin_when_they_are_told_or_by_themselves() {
         let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(20));
         let hosts = sys::allowed_cpus().unwrap();
-        let load = Load::start(&System::new(1, vec![task]), &hosts, None).unwrap();
+        let load = ThreadProcess::start(&System::new(1, vec![task]), &hosts, None).unwrap();
         let post = &load.posts()[0];
         let done = || post.done_gate.load(Ordering::Acquire);
         let done_ns = |generation: usize| post.done_ns[generation % 2].load(Ordering::Relaxed);
@@ -391,7 +391,7 @@ mod tests {
     fn one_that_begins_by_itself_learns_what_it_asks_for() {
         let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(20));
         let hosts = sys::allowed_cpus().unwrap();
-        let load = Load::start(&System::new(1, vec![task]), &hosts, None).unwrap();
+        let load = ThreadProcess::start(&System::new(1, vec![task]), &hosts, None).unwrap();
         let post = &load.posts()[0];
         let next = sys::monotonic_ns() + 200 * MS;
         tell(post, 1, MS, Some((next, UNKNOWN)));
@@ -405,7 +405,7 @@ mod tests {
     fn a_load_ends_with_its_owner() {
         let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(20));
         let hosts = sys::allowed_cpus().unwrap();
-        let load = Load::start(&System::new(1, vec![task]), &hosts, None).unwrap();
+        let load = ThreadProcess::start(&System::new(1, vec![task]), &hosts, None).unwrap();
         let tid = load.posts()[0].tid.load(Ordering::Acquire);
         tell(&load.posts()[0], 1, UNKNOWN, None);
         assert!(!load.is_gone());

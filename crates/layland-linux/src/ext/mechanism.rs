@@ -4,7 +4,7 @@
 //! in beside it, so that a build needs no compiler for BPF; a test recompiles and compares it.
 //! libbpf adapts it to the running kernel.
 
-use super::shared::{Record, Settings, Shared, text};
+use super::shared::{MechanismRecord, Settings, SharedRecords, text};
 use crate::RunError;
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel, RingBuffer, RingBufferBuilder};
@@ -50,7 +50,7 @@ pub(super) struct Mechanism {
     link: Option<Link>,
     ring: RingBuffer<'static>,
     ring_fd: OwnedFd,
-    records: Rc<RefCell<Vec<Record>>>,
+    records: Rc<RefCell<Vec<MechanismRecord>>>,
     shared: Mapping,
     commit: OwnedFd,
     names: Names,
@@ -59,12 +59,12 @@ pub(super) struct Mechanism {
 }
 
 /// The records that the kernel and this process share.
-struct Mapping(NonNull<Shared>);
+struct Mapping(NonNull<SharedRecords>);
 
 impl Drop for Mapping {
     fn drop(&mut self) {
         // Safety: mapped by `Mechanism::load` with this length, and no reference is left.
-        let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), size_of::<Shared>()) };
+        let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), size_of::<SharedRecords>()) };
     }
 }
 
@@ -102,11 +102,11 @@ impl Mechanism {
             fd.try_clone_to_owned().map_err(|error| refused("failed to keep a map", &error))
         };
         let map = find(".bss.shared")?;
-        if map.value_size() as usize != size_of::<Shared>() {
+        if map.value_size() as usize != size_of::<SharedRecords>() {
             let reason = format!(
                 "the mechanism shares {} bytes, and not {}: it was compiled from other sources",
                 map.value_size(),
-                size_of::<Shared>()
+                size_of::<SharedRecords>()
             );
             return Err(RunError::unsupported(reason));
         }
@@ -118,9 +118,10 @@ impl Mechanism {
             let map = find("records")?;
             let mut builder = RingBufferBuilder::new();
             let take = move |bytes: &[u8]| {
-                if bytes.len() >= size_of::<Record>() {
+                if bytes.len() >= size_of::<MechanismRecord>() {
                     // Safety: a record consists of plain numbers, and there are enough bytes.
-                    let record = unsafe { bytes.as_ptr().cast::<Record>().read_unaligned() };
+                    let record =
+                        unsafe { bytes.as_ptr().cast::<MechanismRecord>().read_unaligned() };
                     sink.borrow_mut().push(record);
                 }
                 0
@@ -159,7 +160,7 @@ impl Mechanism {
     }
 
     /// Returns the records that both sides share.
-    pub fn shared(&self) -> &Shared {
+    pub fn shared(&self) -> &SharedRecords {
         // Safety: the mapping lives as long as `self`, and every field is atomic.
         unsafe { self.shared.0.as_ref() }
     }
@@ -180,7 +181,7 @@ impl Mechanism {
     }
 
     /// Reads the new records. They stay available until the next call.
-    pub fn drain(&self) -> std::cell::Ref<'_, Vec<Record>> {
+    pub fn drain(&self) -> std::cell::Ref<'_, Vec<MechanismRecord>> {
         self.records.borrow_mut().clear();
         let _ = self.ring.consume_raw();
         self.records.borrow()
@@ -246,7 +247,7 @@ fn share(map: BorrowedFd<'_>) -> io::Result<Mapping> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // Safety: a new mapping at an address that the kernel chooses.
     let address = unsafe {
-        mmap(std::ptr::null_mut(), size_of::<Shared>(), protection, MapFlags::SHARED, map, 0)
+        mmap(std::ptr::null_mut(), size_of::<SharedRecords>(), protection, MapFlags::SHARED, map, 0)
     }?;
     NonNull::new(address.cast()).map(Mapping).ok_or_else(|| io::Error::other("mapped at 0"))
 }
@@ -263,7 +264,7 @@ mod tests {
             let found = object.maps().find(|map| map.name().to_string_lossy().ends_with(name));
             found.map(|map| map.value_size() as usize)
         };
-        assert_eq!(size(".bss.shared"), Some(size_of::<Shared>()));
+        assert_eq!(size(".bss.shared"), Some(size_of::<SharedRecords>()));
         assert_eq!(size(".rodata.settings"), Some(size_of::<Settings>()));
         for name in ["records", "indices", "layland", "layland_rt"] {
             assert!(size(name).is_some(), "{name}");

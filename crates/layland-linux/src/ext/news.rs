@@ -1,7 +1,7 @@
 //! The records of the mechanism, and their effects besides the events of the policy.
 
-use super::shared::{CPUS, Record, kind};
-use super::threads::Thread;
+use super::shared::{CPUS, MechanismRecord, kind};
+use super::threads::CarriedThread;
 use crate::manager::overheads::Distribution;
 use layland_model::{CpuId, Index, TaskId, TaskMap};
 
@@ -59,8 +59,8 @@ impl News {
     /// Processes a record; `cpu_of` maps a CPU of the machine to one of the platform.
     pub fn absorb(
         &mut self,
-        record: &Record,
-        threads: &mut TaskMap<Thread>,
+        record: &MechanismRecord,
+        threads: &mut TaskMap<CarriedThread>,
         cpu_of: impl Fn(i32) -> Option<CpuId>,
     ) {
         let index = record.thread as usize;
@@ -111,7 +111,7 @@ impl News {
     }
 
     /// Processes the arrival of a thread on a CPU.
-    fn ran(&mut self, thread: &mut Thread, record: &Record, cpu: Option<CpuId>) {
+    fn ran(&mut self, thread: &mut CarriedThread, record: &MechanismRecord, cpu: Option<CpuId>) {
         let at = record.at as i64;
         if thread.cpu == cpu && thread.raised_ns.is_some_and(|raised| raised <= at) {
             thread.came.get_or_insert(at);

@@ -1,13 +1,13 @@
 //! The threads of a load: their jobs are those of a set, and arrive through their posts.
 
-use super::load::{BY_GATE, Load, NO_JOB, UNKNOWN};
+use super::load::{BY_GATE, NO_JOB, ThreadProcess, UNKNOWN};
 use super::mechanism::Mechanism;
 use super::shared;
-use super::threads::Thread;
+use super::threads::CarriedThread;
 use super::work::Work;
 use crate::RunError;
 use crate::kernel::sys::{self, Tid};
-use crate::manager::carrier::{NewJob, NextJob, Report};
+use crate::manager::carrier::{EndReport, NewJob, NextJob};
 use layland_engine::programs::Visit;
 use layland_model::{Index, Task, TaskId, TaskMap};
 use layland_policy::Refusal;
@@ -16,10 +16,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
 /// See the file header.
-pub(super) struct Posts<'a>(pub &'a Load);
+pub(super) struct Posts<'a>(pub &'a ThreadProcess);
 
 /// Returns the threads of a load and registers them with the mechanism.
-pub(super) fn threads_of(load: &Load, mechanism: &Mechanism) -> Result<TaskMap<Thread>, RunError> {
+pub(super) fn threads_of(
+    load: &ThreadProcess,
+    mechanism: &Mechanism,
+) -> Result<TaskMap<CarriedThread>, RunError> {
     // `PIDFD_THREAD`: the thread need not be the first of its process.
     let of_thread = PidfdFlags::from_bits_retain(libc::O_EXCL as u32);
     let mut threads = TaskMap::default();
@@ -32,18 +35,18 @@ pub(super) fn threads_of(load: &Load, mechanism: &Mechanism) -> Result<TaskMap<T
             let help = "needs Linux 7.2 or later: see layland doctor".to_owned();
             RunError::refused("failed to name a thread to the kernel", &error, help)
         })?;
-        threads.push(Thread::of(tid, 0));
+        threads.push(CarriedThread::of(tid, 0));
     }
     Ok(threads)
 }
 
 impl Posts<'_> {
-    fn done_ns(&self, id: TaskId, thread: &Thread) -> i64 {
+    fn done_ns(&self, id: TaskId, thread: &CarriedThread) -> i64 {
         self.0.posts()[id.index()].done_ns[thread.gate as usize % 2].load(Ordering::Relaxed)
     }
 
     /// Returns true if the thread has fallen asleep since its job ended.
-    fn has_slept(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> bool {
+    fn has_slept(&self, id: TaskId, thread: &CarriedThread, kernel: &shared::KernelThread) -> bool {
         kernel.slept_at.load(Ordering::Acquire) as i64 >= self.done_ns(id, thread)
     }
 }
@@ -71,16 +74,21 @@ impl Work for Posts<'_> {
 
     fn heard(&self) {}
 
-    fn has_ended(&self, id: TaskId, thread: &Thread) -> bool {
+    fn has_ended(&self, id: TaskId, thread: &CarriedThread) -> bool {
         let done = self.0.posts()[id.index()].done_gate.load(Ordering::Acquire);
         done.wrapping_sub(thread.gate) as i32 >= 0
     }
 
-    fn is_done(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> bool {
+    fn is_done(&self, id: TaskId, thread: &CarriedThread, kernel: &shared::KernelThread) -> bool {
         self.has_ended(id, thread) && self.has_slept(id, thread, kernel)
     }
 
-    fn wake_of(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Option<u32> {
+    fn wake_of(
+        &self,
+        id: TaskId,
+        thread: &CarriedThread,
+        kernel: &shared::KernelThread,
+    ) -> Option<u32> {
         // Read the state of the thread first, then the end of its job, because the thread reports
         // the end before it sleeps. In the opposite order, it could report the end and fall asleep
         // in between, and its next job would be mistaken for this one.
@@ -94,17 +102,22 @@ impl Work for Posts<'_> {
         Some(if is_awake { wakes } else { wakes.wrapping_add(1) })
     }
 
-    fn report(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Report {
+    fn report(
+        &self,
+        id: TaskId,
+        thread: &CarriedThread,
+        kernel: &shared::KernelThread,
+    ) -> EndReport {
         let end_ns = self.done_ns(id, thread);
         let asleep = kernel.slept_at.load(Ordering::Acquire) as i64;
         let all = (kernel.slept_ran.load(Ordering::Acquire) as i64 - thread.base).max(0);
         // The time from the end of the job to the sleep is not part of the job. The thread may have
         // been without a CPU for some of that time, but the job has received its demand.
         let most_of_it = all - (asleep - end_ns).max(0);
-        Report { end_ns, used: most_of_it.max(thread.demand.min(all)) }
+        EndReport { end_ns, used: most_of_it.max(thread.demand.min(all)) }
     }
 
-    fn expect(&self, id: TaskId, first: &NextJob, kernel: &shared::Thread) {
+    fn expect(&self, id: TaskId, first: &NextJob, kernel: &shared::KernelThread) {
         let post = &self.0.posts()[id.index()];
         post.next_demand.store(first.demand.unwrap_or(UNKNOWN), Ordering::Relaxed);
         post.next_ns.store(first.at_ns, Ordering::Release);
@@ -113,7 +126,13 @@ impl Work for Posts<'_> {
         sys::wake_shared(&post.gate);
     }
 
-    fn begin(&mut self, id: TaskId, job: &NewJob, thread: &mut Thread, kernel: &shared::Thread) {
+    fn begin(
+        &mut self,
+        id: TaskId,
+        job: &NewJob,
+        thread: &mut CarriedThread,
+        kernel: &shared::KernelThread,
+    ) {
         let post = &self.0.posts()[id.index()];
         thread.gate = thread.gate.wrapping_add(1);
         // A thread that woke by itself may already have executed part of this job, so the account
@@ -139,7 +158,7 @@ impl Work for Posts<'_> {
         }
     }
 
-    fn give_up(&mut self, id: TaskId, thread: &mut Thread, kernel: &shared::Thread) {
+    fn give_up(&mut self, id: TaskId, thread: &mut CarriedThread, kernel: &shared::KernelThread) {
         let post = &self.0.posts()[id.index()];
         // The thread notices the abort when it gets a CPU again.
         thread.gave_up = Some(kernel.wakes.load(Ordering::Acquire));
@@ -150,8 +169,8 @@ impl Work for Posts<'_> {
     fn visit(
         &mut self,
         _left: &mut Vec<usize>,
-        _threads: &mut TaskMap<Thread>,
-        _kernel: &[shared::Thread],
+        _threads: &mut TaskMap<CarriedThread>,
+        _kernel: &[shared::KernelThread],
     ) -> Option<Visit> {
         None
     }
@@ -161,8 +180,8 @@ impl Work for Posts<'_> {
         _id: TaskId,
         _parameters: &Task,
         _refused: Option<&Refusal>,
-        _thread: &mut Thread,
-        _kernel: &shared::Thread,
+        _thread: &mut CarriedThread,
+        _kernel: &shared::KernelThread,
     ) {
     }
 

@@ -9,10 +9,10 @@
 //! manager looks are one job.
 
 use super::shared::{self, THREADS};
-use super::threads::Thread;
+use super::threads::CarriedThread;
 use super::work::Work;
 use crate::kernel::sys::Tid;
-use crate::manager::carrier::{NewJob, NextJob, Report};
+use crate::manager::carrier::{EndReport, NewJob, NextJob};
 use layland_engine::programs::Visit;
 use layland_model::{Index, Task, TaskId, TaskMap, Time};
 use layland_policy::Refusal;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex};
 
 /// A request to the manager.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum ProgramRequest {
     /// Asks whether a thread may enter, with its nice value.
     Enter(Arc<Task>, Tid, i32),
     /// Withdraws a thread that was admitted but did not come.
@@ -34,7 +34,7 @@ pub(super) enum Asked {
 
 /// A message from the manager.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum ProgramMessage {
     /// The answer to the oldest request to enter.
     Entered(Result<TaskId, Refusal>),
     /// A thread has left.
@@ -44,10 +44,10 @@ pub(super) enum Told {
 /// The queues between the manager and the threads that admit others.
 #[derive(Debug)]
 pub(super) struct Desk {
-    inbox: Mutex<VecDeque<Asked>>,
+    inbox: Mutex<VecDeque<ProgramRequest>>,
     rung: AtomicU32,
     bell: OwnedFd,
-    outbox: Mutex<VecDeque<Told>>,
+    outbox: Mutex<VecDeque<ProgramMessage>>,
     answers: OwnedFd,
 }
 
@@ -73,7 +73,7 @@ impl Desk {
     }
 
     /// Sends a request to the manager.
-    pub fn ask(&self, what: Asked) {
+    pub fn ask(&self, what: ProgramRequest) {
         self.inbox.lock().unwrap_or_else(|broken| broken.into_inner()).push_back(what);
         self.wake();
     }
@@ -85,7 +85,7 @@ impl Desk {
     }
 
     /// Returns the messages of the manager in order.
-    pub fn hear(&self) -> VecDeque<Told> {
+    pub fn hear(&self) -> VecDeque<ProgramMessage> {
         silence(&self.answers);
         std::mem::take(&mut *self.outbox.lock().unwrap_or_else(|broken| broken.into_inner()))
     }
@@ -104,12 +104,12 @@ impl Desk {
 /// See the file header.
 pub(super) struct Programs {
     desk: Arc<Desk>,
-    asked: VecDeque<Asked>,
+    asked: VecDeque<ProgramRequest>,
     /// The threads that have asked to enter and wait for the policy.
     waiting: VecDeque<(Tid, i32)>,
     members: Vec<TaskId>,
     /// The messages that are still to be sent.
-    told: VecDeque<Told>,
+    told: VecDeque<ProgramMessage>,
     /// The wake-ups that are about to become jobs, with the processor time of their threads at that
     /// point.
     woken: TaskMap<(u32, i64)>,
@@ -141,7 +141,7 @@ impl Programs {
 
 /// Returns the wake-up since which a thread is awake, and its processor time until then; [`None`]
 /// if it is asleep.
-fn awake(kernel: &shared::Thread) -> Option<(u32, i64)> {
+fn awake(kernel: &shared::KernelThread) -> Option<(u32, i64)> {
     let is_awake = || kernel.is_awake.load(Ordering::Acquire) != 0;
     let wakes = kernel.wakes.load(Ordering::Acquire);
     if !is_awake() {
@@ -175,38 +175,60 @@ impl Work for Programs {
     }
 
     /// The thread sleeps without reporting the end of a job.
-    fn has_ended(&self, _id: TaskId, _thread: &Thread) -> bool {
+    fn has_ended(&self, _id: TaskId, _thread: &CarriedThread) -> bool {
         false
     }
 
-    fn is_done(&self, _id: TaskId, thread: &Thread, kernel: &shared::Thread) -> bool {
+    fn is_done(&self, _id: TaskId, thread: &CarriedThread, kernel: &shared::KernelThread) -> bool {
         let wakes = kernel.wakes.load(Ordering::Acquire);
         kernel.is_awake.load(Ordering::Acquire) == 0 || wakes != thread.gate
     }
 
-    fn wake_of(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Option<u32> {
+    fn wake_of(
+        &self,
+        id: TaskId,
+        thread: &CarriedThread,
+        kernel: &shared::KernelThread,
+    ) -> Option<u32> {
         (thread.has_job && !self.is_done(id, thread, kernel)).then_some(thread.gate)
     }
 
-    fn report(&self, _id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Report {
+    fn report(
+        &self,
+        _id: TaskId,
+        thread: &CarriedThread,
+        kernel: &shared::KernelThread,
+    ) -> EndReport {
         let used = kernel.slept_ran.load(Ordering::Acquire) as i64 - thread.base;
-        Report { end_ns: kernel.slept_at.load(Ordering::Acquire) as i64, used: used.max(0) }
+        EndReport { end_ns: kernel.slept_at.load(Ordering::Acquire) as i64, used: used.max(0) }
     }
 
-    fn expect(&self, _id: TaskId, _first: &NextJob, _kernel: &shared::Thread) {}
+    fn expect(&self, _id: TaskId, _first: &NextJob, _kernel: &shared::KernelThread) {}
 
-    fn begin(&mut self, id: TaskId, _job: &NewJob, thread: &mut Thread, _kernel: &shared::Thread) {
+    fn begin(
+        &mut self,
+        id: TaskId,
+        _job: &NewJob,
+        thread: &mut CarriedThread,
+        _kernel: &shared::KernelThread,
+    ) {
         (thread.gate, thread.base) = self.woken[id];
     }
 
     /// The thread continues, as it is about to leave or has left our class.
-    fn give_up(&mut self, _id: TaskId, _thread: &mut Thread, _kernel: &shared::Thread) {}
+    fn give_up(
+        &mut self,
+        _id: TaskId,
+        _thread: &mut CarriedThread,
+        _kernel: &shared::KernelThread,
+    ) {
+    }
 
     fn visit(
         &mut self,
         left: &mut Vec<usize>,
-        threads: &mut TaskMap<Thread>,
-        kernel: &[shared::Thread],
+        threads: &mut TaskMap<CarriedThread>,
+        kernel: &[shared::KernelThread],
     ) -> Option<Visit> {
         self.tell();
         if let Ok(mut inbox) = self.desk.inbox.try_lock() {
@@ -217,11 +239,11 @@ impl Work for Programs {
             && let Some(asked) = self.asked.pop_front()
         {
             match asked {
-                Asked::Enter(task, tid, nice) => {
+                ProgramRequest::Enter(task, tid, nice) => {
                     self.waiting.push_back((tid, nice));
                     return Some(Visit::Enters(task));
                 }
-                Asked::Leave(id) => leaves = Some(id),
+                ProgramRequest::Leave(id) => leaves = Some(id),
             }
         }
         if let Some(id) = leaves {
@@ -247,26 +269,26 @@ impl Work for Programs {
         id: TaskId,
         parameters: &Task,
         refused: Option<&Refusal>,
-        thread: &mut Thread,
-        kernel: &shared::Thread,
+        thread: &mut CarriedThread,
+        kernel: &shared::KernelThread,
     ) {
         let who = self.waiting.pop_front();
         let answer = match (refused, who) {
             (Some(refusal), _) => Err(refusal.clone()),
             (None, who) => {
                 let (tid, nice) = who.unwrap_or_default();
-                *thread = Thread::of(tid, nice);
+                *thread = CarriedThread::of(tid, nice);
                 kernel.relative.store(parameters.deadline.ns().max(0) as u64, Ordering::Relaxed);
                 self.members.push(id);
                 Ok(id)
             }
         };
-        self.told.push_back(Told::Entered(answer));
+        self.told.push_back(ProgramMessage::Entered(answer));
         self.tell();
     }
 
     fn left(&mut self, id: TaskId) {
-        self.told.push_back(Told::Left(id));
+        self.told.push_back(ProgramMessage::Left(id));
         self.tell();
     }
 }
@@ -283,22 +305,22 @@ mod tests {
     }
 
     /// Returns a desk, its programs, and the mechanism's records of two threads.
-    fn bench() -> (Arc<Desk>, Programs, TaskMap<Thread>, [shared::Thread; 2]) {
+    fn bench() -> (Arc<Desk>, Programs, TaskMap<CarriedThread>, [shared::KernelThread; 2]) {
         let desk = Arc::new(Desk::new().unwrap());
         let programs = Programs::new(Arc::clone(&desk));
-        let threads = (0..2).map(|_| Thread::default()).collect();
+        let threads = (0..2).map(|_| CarriedThread::default()).collect();
         // Safety: every field may be zero.
         let kernel = unsafe { std::mem::zeroed() };
         (desk, programs, threads, kernel)
     }
 
-    fn wakes(kernel: &shared::Thread, at: u64) {
+    fn wakes(kernel: &shared::KernelThread, at: u64) {
         kernel.wakes.fetch_add(1, Ordering::SeqCst);
         kernel.woke_at.store(at, Ordering::SeqCst);
         kernel.is_awake.store(1, Ordering::SeqCst);
     }
 
-    fn sleeps(kernel: &shared::Thread, at: u64, ran: u64) {
+    fn sleeps(kernel: &shared::KernelThread, at: u64, ran: u64) {
         kernel.slept_ran.store(ran, Ordering::SeqCst);
         kernel.slept_at.store(at, Ordering::SeqCst);
         kernel.is_awake.store(0, Ordering::SeqCst);
@@ -314,12 +336,12 @@ mod tests {
         let task = Arc::new(program().task().unwrap());
         // The thread is awake already, but has not been admitted.
         wakes(&kernel[0], 5);
-        desk.ask(Asked::Enter(Arc::clone(&task), Tid(7), 3));
+        desk.ask(ProgramRequest::Enter(Arc::clone(&task), Tid(7), 3));
         let visit = programs.visit(&mut left, &mut threads, &kernel);
         assert_eq!(visit, Some(Visit::Enters(Arc::clone(&task))));
         assert_eq!(programs.visit(&mut left, &mut threads, &kernel), None);
         programs.entered(id, &task, None, &mut threads[id], &kernel[0]);
-        assert!(matches!(desk.hear().pop_front(), Some(Told::Entered(Ok(TaskId(0))))));
+        assert!(matches!(desk.hear().pop_front(), Some(ProgramMessage::Entered(Ok(TaskId(0))))));
         assert_eq!((threads[id].tid, threads[id].nice), (Tid(7), 3));
         let visit = programs.visit(&mut left, &mut threads, &kernel);
         assert_eq!(visit, Some(Visit::Wakes { task: id, at: Time::from_ns(5) }));
@@ -333,20 +355,23 @@ mod tests {
         wakes(&kernel[0], 12);
         assert!(programs.is_done(id, &threads[id], &kernel[0]));
         assert_eq!(programs.wake_of(id, &threads[id], &kernel[0]), None);
-        assert_eq!(programs.report(id, &threads[id], &kernel[0]), Report { end_ns: 9, used: 4 });
+        assert_eq!(programs.report(id, &threads[id], &kernel[0]), EndReport { end_ns: 9, used: 4 });
         threads[id].has_job = false;
         let visit = programs.visit(&mut left, &mut threads, &kernel);
         assert_eq!(visit, Some(Visit::Wakes { task: id, at: Time::from_ns(12) }));
         programs.begin(id, &JOB, &mut threads[id], &kernel[0]);
         sleeps(&kernel[0], 20, 9);
-        assert_eq!(programs.report(id, &threads[id], &kernel[0]), Report { end_ns: 20, used: 5 });
+        assert_eq!(
+            programs.report(id, &threads[id], &kernel[0]),
+            EndReport { end_ns: 20, used: 5 }
+        );
         // A thread leaves once, even if both sides report it.
         left.push(0);
-        desk.ask(Asked::Leave(id));
+        desk.ask(ProgramRequest::Leave(id));
         assert_eq!(programs.visit(&mut left, &mut threads, &kernel), Some(Visit::Leaves(id)));
         assert_eq!(programs.visit(&mut left, &mut threads, &kernel), None);
         programs.left(id);
-        assert!(matches!(desk.hear().pop_front(), Some(Told::Left(TaskId(0)))));
+        assert!(matches!(desk.hear().pop_front(), Some(ProgramMessage::Left(TaskId(0)))));
     }
 
     #[test]
@@ -354,13 +379,13 @@ mod tests {
         let (desk, mut programs, mut threads, kernel) = bench();
         let (id, mut left) = (TaskId(0), vec![1]);
         let task = Arc::new(program().task().unwrap());
-        desk.ask(Asked::Enter(Arc::clone(&task), Tid(7), 0));
+        desk.ask(ProgramRequest::Enter(Arc::clone(&task), Tid(7), 0));
         // The withdrawn task of the other message is unknown.
         let visit = programs.visit(&mut left, &mut threads, &kernel);
         assert_eq!(visit, Some(Visit::Enters(Arc::clone(&task))));
         let refusal = Refusal::busy("full");
         programs.entered(id, &task, Some(&refusal), &mut threads[id], &kernel[0]);
-        assert!(matches!(desk.hear().pop_front(), Some(Told::Entered(Err(_)))));
+        assert!(matches!(desk.hear().pop_front(), Some(ProgramMessage::Entered(Err(_)))));
         wakes(&kernel[0], 5);
         assert_eq!(programs.visit(&mut left, &mut threads, &kernel), None);
     }
@@ -373,6 +398,6 @@ mod tests {
         drop(held);
         assert!(desk.hear().is_empty());
         programs.visit(&mut Vec::new(), &mut threads, &kernel);
-        assert!(matches!(desk.hear().pop_front(), Some(Told::Left(TaskId(1)))));
+        assert!(matches!(desk.hear().pop_front(), Some(ProgramMessage::Left(TaskId(1)))));
     }
 }

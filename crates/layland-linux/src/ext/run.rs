@@ -1,17 +1,17 @@
 //! A run from beginning to end: the process of the threads, the mechanism, the manager, the
 //! results.
 
-use super::load::Load;
+use super::load::ThreadProcess;
 use super::mechanism::Mechanism;
 use super::posts::{self, Posts};
 use super::shared::{CPUS, Settings, THREADS};
-use super::threads::{How, Last, Threads};
+use super::threads::{ExtThreads, How, Last};
 use super::{DEAD_NS, LATE_NS};
 use crate::RunError;
 use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
 use crate::fifo::outcome::Outcome;
 use crate::fifo::run::{FifoOptions, LONGEST, TAIL, log_for, outcome_of, supports};
-use crate::fifo::worker::Shared;
+use crate::fifo::worker::SharedState;
 use crate::kernel::sys::{self, Tid};
 use crate::machine::Awake;
 use crate::machine::disturbance::{self, Watch};
@@ -116,12 +116,12 @@ fn execute(
     mut remarks: Vec<String>,
 ) -> Result<Outcome, RunError> {
     let fifo = &options.fifo;
-    let control = Arc::new(Shared::new(0));
+    let control = Arc::new(SharedState::new(0));
     let no_thread = |error: &std::io::Error| {
         RunError::refused("failed to start a thread", error, String::new())
     };
     // Fork before this process starts threads, because a fork would not copy them.
-    let load = Load::start(system, fifo.hosts.of.as_slice(), fifo.markers.as_ref())
+    let load = ThreadProcess::start(system, fifo.hosts.of.as_slice(), fifo.markers.as_ref())
         .map_err(|error| no_thread(&error))?;
     let log = log_for(system, fifo, &mut remarks);
     if let Err(error) = sys::lock_memory() {
@@ -155,7 +155,7 @@ fn execute(
     drop(watchdog);
     drop(load);
     let _ = sys::set_affinity(Tid::own(), allowed);
-    let Ended { finished, last, epoch_ns } = ended?;
+    let ManagerEnd { finished, last, epoch_ns } = ended?;
     let Last { figures, over, cpu_changes } = last;
     let tripped = control.tripped.load(Ordering::Acquire);
     if !matches!(class, WatchdogClass::Deadline) {
@@ -195,7 +195,7 @@ fn request(epoch_ns: i64, (at_ns, cpu, online): (i64, CpuId, bool)) -> Request {
 }
 
 /// The result of the manager's thread.
-struct Ended {
+struct ManagerEnd {
     finished: Finished,
     last: Last,
     epoch_ns: i64,
@@ -208,9 +208,9 @@ fn manage(
     options: &ExtOptions<'_>,
     support: &ExtSupport,
     log: crate::log::Log,
-    control: &Shared,
-    load: &Load,
-) -> Result<Ended, RunError> {
+    control: &SharedState,
+    load: &ThreadProcess,
+) -> Result<ManagerEnd, RunError> {
     sys::name_thread("layland-manager");
     sys::precise_timers();
     let fifo = &options.fifo;
@@ -231,7 +231,7 @@ fn manage(
     let how = How { looks_ahead: options.looks_ahead, polls };
     let members = posts::threads_of(load, &mechanism)?;
     let work = Posts(load);
-    let threads = Threads::new(control, work, members, mechanism, &fifo.hosts.of, &how);
+    let threads = ExtThreads::new(control, work, members, mechanism, &fifo.hosts.of, &how);
     let epoch_ns = sys::monotonic_ns() + LEAD_NS;
     if let Some(markers) = &fifo.markers {
         markers.begin(epoch_ns, fifo.hosts.of.as_slice());
@@ -260,5 +260,5 @@ fn manage(
     // Another thread may get this number soon.
     control.manager.store(0, Ordering::Release);
     let last = threads.end(&mut finished.measured);
-    Ok(Ended { finished, last, epoch_ns })
+    Ok(ManagerEnd { finished, last, epoch_ns })
 }

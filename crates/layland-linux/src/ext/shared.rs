@@ -55,7 +55,7 @@ pub(super) struct Wake {
 
 /// The mechanism's record of a thread.
 #[repr(C)]
-pub(super) struct Thread {
+pub(super) struct KernelThread {
     pub deadline: AtomicU64,
     pub relative: AtomicU64,
     tid: AtomicU64,
@@ -77,23 +77,23 @@ pub(super) struct Thread {
 
 /// The location of a thread: its processor time until `since`, and its CPU from then on, or -1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
+pub(super) struct ThreadLocation {
     pub on: i32,
     pub since: i64,
     pub ran: i64,
 }
 
-impl Stretch {
+impl ThreadLocation {
     /// Returns the time that the thread has been on its CPU by `now_ns`.
     pub fn length(self, now_ns: i64) -> i64 {
         if self.on < 0 { 0 } else { (now_ns - self.since).max(0) }
     }
 }
 
-impl Thread {
+impl KernelThread {
     /// Returns the location of the thread.
-    pub fn stretch(&self) -> Stretch {
-        let read = || Stretch {
+    pub fn stretch(&self) -> ThreadLocation {
+        let read = || ThreadLocation {
             on: self.on.load(Ordering::Acquire),
             since: self.since.load(Ordering::Acquire) as i64,
             ran: self.ran.load(Ordering::Acquire) as i64,
@@ -121,7 +121,7 @@ impl Thread {
 /// A message from the mechanism.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Record {
+pub(super) struct MechanismRecord {
     pub at: u64,
     pub kind: u32,
     pub thread: u32,
@@ -155,12 +155,12 @@ pub(super) struct Counts {
 
 /// All records that both sides write.
 #[repr(C)]
-pub(super) struct Shared {
+pub(super) struct SharedRecords {
     pub slots: [Slot; CPUS],
     pub orders: [Order; CPUS],
     pub successors: [Successor; CPUS],
     pub wakes: [Wake; THREADS],
-    pub threads: [Thread; THREADS],
+    pub threads: [KernelThread; THREADS],
     pub counts: Counts,
     pub asked_at: AtomicU64,
     pub epoch: AtomicU32,
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_thread_has_got_what_it_ran_and_what_it_runs() {
         // Safety: every field may be zero.
-        let thread: Thread = unsafe { std::mem::zeroed() };
+        let thread: KernelThread = unsafe { std::mem::zeroed() };
         thread.ran.store(500, Ordering::Relaxed);
         thread.since.store(1_000, Ordering::Relaxed);
         thread.on.store(-1, Ordering::Relaxed);

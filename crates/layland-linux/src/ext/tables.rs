@@ -1,9 +1,9 @@
 //! The autonomous actions of CPUs: look-ahead answers become entries of the mechanism's tables.
 
 use super::shared::NO_BUDGET;
-use super::threads::Threads;
+use super::threads::ExtThreads;
 use super::work::Work;
-use layland_engine::ahead::Table;
+use layland_engine::ahead::AnswerTable;
 use layland_model::{Index, Service};
 use std::sync::atomic::Ordering;
 
@@ -13,11 +13,11 @@ fn budget(granted: Option<Service>) -> u64 {
     granted.map_or(NO_BUDGET, |granted| granted.ns().max(1) as u64)
 }
 
-impl<W: Work> Threads<'_, W> {
+impl<W: Work> ExtThreads<'_, W> {
     /// Writes the entries of `table` and makes them valid at once. Each entry is written at most
     /// once per epoch. So a CPU that finds the same epoch before and after it reads an entry has
     /// read it whole.
-    pub(super) fn offer_table(&mut self, table: &Table) {
+    pub(super) fn offer_table(&mut self, table: &AnswerTable) {
         self.epoch = self.epoch.wrapping_add(1).max(1);
         let shared = self.mechanism.shared();
         for (cpu, &host) in self.hosts.iter() {

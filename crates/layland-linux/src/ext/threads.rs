@@ -11,7 +11,7 @@
 //! right already or is corrected here, and a stale order is issued again.
 //!
 //! The watchdog of the kernel would end the whole scheduler if the job of a thread waited too long.
-//! [`Threads::keep`] shows the watchdog that the thread is not forgotten.
+//! [`ExtThreads::keep`] shows the watchdog that the thread is not forgotten.
 //!
 //! Long because a carrier is one trait, whose methods share the state of the threads.
 
@@ -21,12 +21,12 @@ use super::news::{Guess, News};
 use super::shared::{self, NO_BUDGET};
 use super::work::Work;
 use crate::RunError;
-use crate::fifo::worker::Shared;
+use crate::fifo::worker::SharedState;
 use crate::kernel::sys::{self, Tid};
 use crate::manager::BUDGET_GRAIN;
-use crate::manager::carrier::{Carrier, Grant, NewJob, NextJob, Noticed, Report, There};
+use crate::manager::carrier::{Carrier, EndReport, Grant, NewJob, NextJob, Noticed, There};
 use crate::manager::overheads::Measured;
-use layland_engine::ahead::Table;
+use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_model::{CpuId, CpuMap, Index, Task, TaskId, TaskMap};
 use layland_policy::Refusal;
@@ -42,7 +42,7 @@ const KEEP_NS: i64 = 8_000_000_000;
 
 /// The state of a thread.
 #[derive(Debug, Default)]
-pub(super) struct Thread {
+pub(super) struct CarriedThread {
     pub tid: Tid,
     /// For a thread of a load, the generation of its present or last job; for one of another
     /// program, the wake-up that is its job.
@@ -69,21 +69,21 @@ pub(super) struct Thread {
     is_shown: bool,
 }
 
-impl Thread {
+impl CarriedThread {
     /// Creates the state of a thread that has no job yet.
-    pub fn of(tid: Tid, nice: i32) -> Thread {
-        Thread { tid, nice, ..Thread::default() }
+    pub fn of(tid: Tid, nice: i32) -> CarriedThread {
+        CarriedThread { tid, nice, ..CarriedThread::default() }
     }
 }
 
 /// The threads of a run.
-pub(super) struct Threads<'a, W> {
-    control: &'a Shared,
+pub(super) struct ExtThreads<'a, W> {
+    control: &'a SharedState,
     work: W,
     pub(super) mechanism: Mechanism,
     /// The CPU of the machine that carries each CPU of the platform.
     pub(super) hosts: &'a CpuMap<usize>,
-    pub(super) threads: RefCell<TaskMap<Thread>>,
+    pub(super) threads: RefCell<TaskMap<CarriedThread>>,
     /// The task and the budget of each CPU from the next settlement on, and the budget last granted
     /// there.
     wanted: CpuMap<Option<TaskId>>,
@@ -115,19 +115,19 @@ pub(super) struct How {
     pub polls: bool,
 }
 
-impl<'a, W: Work> Threads<'a, W> {
+impl<'a, W: Work> ExtThreads<'a, W> {
     /// Wraps threads that are still in the ordinary class.
     pub fn new(
-        control: &'a Shared,
+        control: &'a SharedState,
         work: W,
-        threads: TaskMap<Thread>,
+        threads: TaskMap<CarriedThread>,
         mechanism: Mechanism,
         hosts: &'a CpuMap<usize>,
         how: &How,
-    ) -> Threads<'a, W> {
+    ) -> ExtThreads<'a, W> {
         let leaving_ends = work.leaving_ends();
         let cpus = hosts.len();
-        Threads {
+        ExtThreads {
             control,
             work,
             mechanism,
@@ -188,7 +188,7 @@ impl<'a, W: Work> Threads<'a, W> {
         Last { figures, over, cpu_changes }
     }
 
-    pub(super) fn kernel(&self, id: TaskId) -> &shared::Thread {
+    pub(super) fn kernel(&self, id: TaskId) -> &shared::KernelThread {
         &self.mechanism.shared().threads[id.index()]
     }
 
@@ -271,7 +271,7 @@ impl<'a, W: Work> Threads<'a, W> {
     }
 }
 
-impl<W: Work> Carrier for Threads<'_, W> {
+impl<W: Work> Carrier for ExtThreads<'_, W> {
     fn clock_ns(&self) -> i64 {
         sys::monotonic_ns()
     }
@@ -326,7 +326,7 @@ impl<W: Work> Carrier for Threads<'_, W> {
         thread.has_job && self.work.is_done(id, thread, self.kernel(id))
     }
 
-    fn report(&self, id: TaskId) -> Report {
+    fn report(&self, id: TaskId) -> EndReport {
         self.work.report(id, &self.threads.borrow()[id], self.kernel(id))
     }
 
@@ -380,7 +380,7 @@ impl<W: Work> Carrier for Threads<'_, W> {
     }
 
     fn left(&mut self, id: TaskId) {
-        self.threads.get_mut()[id] = Thread::default();
+        self.threads.get_mut()[id] = CarriedThread::default();
         self.work.left(id);
     }
 
@@ -513,7 +513,7 @@ impl<W: Work> Carrier for Threads<'_, W> {
         self.looks_ahead
     }
 
-    fn offer(&mut self, table: &Table) {
+    fn offer(&mut self, table: &AnswerTable) {
         self.offer_table(table);
     }
 
@@ -534,7 +534,7 @@ fn is_same(slot: Option<i64>, granted: Option<i64>) -> bool {
     }
 }
 
-impl<W: Work> Threads<'_, W> {
+impl<W: Work> ExtThreads<'_, W> {
     /// Returns true if the thread in the slot of a CPU must leave. If the CPU is to be idle, a
     /// thread whose job has ended stays, so that it can fall asleep there.
     fn is_vacant(&self, cpu: CpuId, thread1: u32) -> bool {

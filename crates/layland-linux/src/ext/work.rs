@@ -7,8 +7,8 @@
 //! | threads | are those of the set, from beginning to end | come and go |
 
 use super::shared;
-use super::threads::Thread;
-use crate::manager::carrier::{NewJob, NextJob, Report};
+use super::threads::CarriedThread;
+use crate::manager::carrier::{EndReport, NewJob, NextJob};
 use layland_engine::programs::Visit;
 use layland_model::{Task, TaskId, TaskMap};
 use layland_policy::Refusal;
@@ -31,29 +31,45 @@ pub(super) trait Work {
     fn heard(&self);
 
     /// Returns true if the thread has ended its job. It may still be awake.
-    fn has_ended(&self, id: TaskId, thread: &Thread) -> bool;
+    fn has_ended(&self, id: TaskId, thread: &CarriedThread) -> bool;
     /// Returns true if the thread has also fallen asleep since; until then it needs its CPU.
-    fn is_done(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> bool;
+    fn is_done(&self, id: TaskId, thread: &CarriedThread, kernel: &shared::KernelThread) -> bool;
     /// Returns the wake-up that the job belongs to, unless it has ended and the thread has fallen
     /// asleep.
-    fn wake_of(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Option<u32>;
+    fn wake_of(
+        &self,
+        id: TaskId,
+        thread: &CarriedThread,
+        kernel: &shared::KernelThread,
+    ) -> Option<u32>;
     /// Returns the end and the execution time of a job that is done.
-    fn report(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Report;
+    fn report(
+        &self,
+        id: TaskId,
+        thread: &CarriedThread,
+        kernel: &shared::KernelThread,
+    ) -> EndReport;
 
     /// Announces the first job of a task, which is still to come.
-    fn expect(&self, id: TaskId, first: &NextJob, kernel: &shared::Thread);
+    fn expect(&self, id: TaskId, first: &NextJob, kernel: &shared::KernelThread);
     /// Starts a new job of the task.
-    fn begin(&mut self, id: TaskId, job: &NewJob, thread: &mut Thread, kernel: &shared::Thread);
+    fn begin(
+        &mut self,
+        id: TaskId,
+        job: &NewJob,
+        thread: &mut CarriedThread,
+        kernel: &shared::KernelThread,
+    );
     /// Aborts the job.
-    fn give_up(&mut self, id: TaskId, thread: &mut Thread, kernel: &shared::Thread);
+    fn give_up(&mut self, id: TaskId, thread: &mut CarriedThread, kernel: &shared::KernelThread);
 
     /// Returns a thread of another program that has come, woken or gone. `left` lists the threads
     /// that have left their class.
     fn visit(
         &mut self,
         left: &mut Vec<usize>,
-        threads: &mut TaskMap<Thread>,
-        kernel: &[shared::Thread],
+        threads: &mut TaskMap<CarriedThread>,
+        kernel: &[shared::KernelThread],
     ) -> Option<Visit>;
     /// Answers the oldest request to enter: the thread becomes task `id`, unless it was refused.
     fn entered(
@@ -61,8 +77,8 @@ pub(super) trait Work {
         id: TaskId,
         parameters: &Task,
         refused: Option<&Refusal>,
-        thread: &mut Thread,
-        kernel: &shared::Thread,
+        thread: &mut CarriedThread,
+        kernel: &shared::KernelThread,
     );
     /// Reports that the thread has left.
     fn left(&mut self, id: TaskId);

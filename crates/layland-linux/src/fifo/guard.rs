@@ -12,7 +12,7 @@
 //!
 //! The machine's setting for the throttling of real-time threads stays unchanged.
 
-use crate::fifo::worker::Shared;
+use crate::fifo::worker::SharedState;
 use crate::kernel::sys;
 use layland_model::Duration;
 use std::sync::Arc;
@@ -55,7 +55,11 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Starts to watch a run that may last until this time (monotonic).
-    pub fn start(shared: &Arc<Shared>, until_ns: i64, post: Post) -> std::io::Result<Watchdog> {
+    pub fn start(
+        shared: &Arc<SharedState>,
+        until_ns: i64,
+        post: Post,
+    ) -> std::io::Result<Watchdog> {
         let leave = Arc::new(AtomicBool::new(false));
         let class = Arc::new(AtomicU8::new(0));
         let (own_leave, own_class, shared) =
@@ -87,7 +91,7 @@ impl Drop for Watchdog {
     }
 }
 
-fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64, post: Post) {
+fn watch(shared: &SharedState, leave: &AtomicBool, class: &AtomicU8, until_ns: i64, post: Post) {
     sys::name_thread("layland-dog");
     let own = sys::Tid::own();
     let is_deadline = match post {
@@ -99,10 +103,12 @@ fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64, p
             false
         }
     };
-    let got = match is_deadline {
-        true => 1,
-        false if sys::set_fifo(own, sys::MANAGER).is_ok() => 2,
-        false => 3,
+    let got = if is_deadline {
+        1
+    } else if sys::set_fifo(own, sys::MANAGER).is_ok() {
+        2
+    } else {
+        3
     };
     class.store(got, Ordering::Release);
     let mut next = sys::monotonic_ns();

@@ -4,8 +4,8 @@ use crate::RunError;
 use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
 use crate::fifo::hosts::Hosts;
 use crate::fifo::outcome::Outcome;
-use crate::fifo::threads::Threads;
-use crate::fifo::worker::{self, Shared};
+use crate::fifo::threads::FifoThreads;
+use crate::fifo::worker::{self, SharedState};
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
 use crate::log::Log;
@@ -122,7 +122,7 @@ pub fn run(
     worker::install_park_handler()
         .map_err(|error| RunError::refused("failed to install a handler", &error, String::new()))?;
     let _awake = Awake::keep();
-    let run = Run { system, options, shared: Arc::new(Shared::new(system.tasks.len())) };
+    let run = FifoRun { system, options, shared: Arc::new(SharedState::new(system.tasks.len())) };
     let watch = Watch::begin(options.hosts.all());
     let throttling = Throttling::of_machine();
     let limit = limit_real_time(options.duration + TAIL);
@@ -187,13 +187,13 @@ fn limit_real_time(most: Duration) -> Option<(u64, u64)> {
     (wanted < now).then(|| sys::set_real_time_limit((wanted, hard)).ok().map(|()| (now, hard)))?
 }
 
-struct Run<'a> {
+struct FifoRun<'a> {
     system: &'a System,
     options: &'a FifoOptions<'a>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-impl Run<'_> {
+impl FifoRun<'_> {
     fn execute(
         &self,
         policy: Box<dyn Policy>,
@@ -377,7 +377,7 @@ pub(crate) fn outcome_of(
     })
 }
 
-struct ReleaseAll<'a>(&'a Shared);
+struct ReleaseAll<'a>(&'a SharedState);
 
 impl Drop for ReleaseAll<'_> {
     fn drop(&mut self) {
@@ -386,14 +386,14 @@ impl Drop for ReleaseAll<'_> {
 }
 
 /// Runs the manager's thread.
-fn manage(start: Start<'_>, shared: &Shared, hosts: &Hosts) -> Result<Finished, RunError> {
+fn manage(start: Start<'_>, shared: &SharedState, hosts: &Hosts) -> Result<Finished, RunError> {
     sys::name_thread("layland-manager");
     sys::precise_timers();
     let own = Tid::own();
     let pinned = sys::pin(own, hosts.manager);
     let help = || "choose other CPUs with --host-cpus".to_owned();
     pinned.map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
-    let threads = Threads::prepare(start.system, shared, &hosts.of)?;
+    let threads = FifoThreads::prepare(start.system, shared, &hosts.of)?;
     let mut manager = Manager::new(start, threads);
     manager.announce();
     sys::set_fifo(own, sys::MANAGER).map_err(|error| {

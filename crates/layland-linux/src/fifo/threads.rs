@@ -11,11 +11,11 @@
 //! generation of its job.
 
 use crate::RunError;
-use crate::fifo::worker::{NO_JOB, Post, Shared, park_signal};
+use crate::fifo::worker::{NO_JOB, Post, SharedState, park_signal};
 use crate::kernel::sys::{self, RUN, Tid, WAIT};
-use crate::manager::carrier::{Carrier, Grant, NewJob, NextJob, Noticed, Report, There};
+use crate::manager::carrier::{Carrier, EndReport, Grant, NewJob, NextJob, Noticed, There};
 use crate::manager::overheads::Measured;
-use layland_engine::ahead::Table;
+use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_model::{CpuId, CpuMap, Index, System, Task, TaskId, TaskMap};
 use layland_policy::Refusal;
@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 
 /// The state of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ThreadState {
     /// It waits for a job.
     #[default]
     Asleep,
@@ -37,8 +37,8 @@ enum State {
 
 /// The manager's record of a thread.
 #[derive(Debug, Default)]
-struct Thread {
-    state: State,
+struct ThreadRecord {
+    state: ThreadState,
     tid: Tid,
     /// True if it has the priority to run; and the CPU of the machine that it is tied to.
     promoted: bool,
@@ -57,21 +57,21 @@ struct Thread {
 }
 
 /// The threads of a run.
-pub(crate) struct Threads<'a> {
-    shared: &'a Shared,
+pub(crate) struct FifoThreads<'a> {
+    shared: &'a SharedState,
     /// The CPU of the machine that carries each CPU of the platform.
     hosts: &'a CpuMap<usize>,
-    threads: TaskMap<Thread>,
+    threads: TaskMap<ThreadRecord>,
 }
 
-impl<'a> Threads<'a> {
+impl<'a> FifoThreads<'a> {
     /// Prepares the threads of these tasks, which have started. Each gets its first CPU and the
     /// priority to run, which tests the operations of the run.
     pub fn prepare(
         system: &System,
-        shared: &'a Shared,
+        shared: &'a SharedState,
         hosts: &'a CpuMap<usize>,
-    ) -> Result<Threads<'a>, RunError> {
+    ) -> Result<FifoThreads<'a>, RunError> {
         let thread = |id: TaskId| {
             let tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
             // The first CPU that the task may use.
@@ -84,10 +84,10 @@ impl<'a> Threads<'a> {
                 let help = "need CAP_SYS_NICE or rtprio >= 99 in limits.conf".to_owned();
                 RunError::refused("no real-time priority", &error, help)
             })?;
-            Ok(Thread { tid, host, promoted: true, ..Thread::default() })
+            Ok(ThreadRecord { tid, host, promoted: true, ..ThreadRecord::default() })
         };
         let threads = system.tasks.ids().map(thread).collect::<Result<_, RunError>>()?;
-        Ok(Threads { shared, hosts, threads })
+        Ok(FifoThreads { shared, hosts, threads })
     }
 
     fn post(&self, task: TaskId) -> &'a Post {
@@ -97,15 +97,15 @@ impl<'a> Threads<'a> {
     /// Lets a parked thread continue at its present priority.
     fn unpark(&mut self, id: TaskId) {
         let post = self.post(id);
-        if self.threads[id].state == State::Parked {
+        if self.threads[id].state == ThreadState::Parked {
             post.park.store(0, Ordering::Release);
             sys::wake(&post.park);
-            self.threads[id].state = State::Demoted;
+            self.threads[id].state = ThreadState::Demoted;
         }
     }
 }
 
-impl Carrier for Threads<'_> {
+impl Carrier for FifoThreads<'_> {
     fn clock_ns(&self) -> i64 {
         sys::monotonic_ns()
     }
@@ -135,9 +135,9 @@ impl Carrier for Threads<'_> {
         thread.sent && self.post(id).done_gate.load(Ordering::Acquire) == thread.gate
     }
 
-    fn report(&self, id: TaskId) -> Report {
+    fn report(&self, id: TaskId) -> EndReport {
         let post = self.post(id);
-        Report {
+        EndReport {
             end_ns: post.done_ns.load(Ordering::Relaxed),
             used: post.done_used_ns.load(Ordering::Relaxed),
         }
@@ -210,7 +210,7 @@ impl Carrier for Threads<'_> {
             self.threads[id].promoted = false;
         }
         let thread = &mut self.threads[id];
-        thread.state = if thread.sent { State::Demoted } else { State::Asleep };
+        thread.state = if thread.sent { ThreadState::Demoted } else { ThreadState::Asleep };
         None
     }
 
@@ -228,7 +228,7 @@ impl Carrier for Threads<'_> {
             thread.host = host;
             measured.migrations += 1;
         }
-        if thread.state == State::Parked {
+        if thread.state == ThreadState::Parked {
             post.park.store(0, Ordering::Release);
             sys::wake(&post.park);
         }
@@ -245,7 +245,7 @@ impl Carrier for Threads<'_> {
             post.gate.store(thread.gate, Ordering::Release);
             sys::wake(&post.gate);
         }
-        thread.state = State::Running;
+        thread.state = ThreadState::Running;
         None
     }
 
@@ -262,7 +262,7 @@ impl Carrier for Threads<'_> {
         for index in 0..self.threads.len() {
             let id = TaskId::from_index(index);
             let thread = &self.threads[id];
-            if thread.state != State::Demoted || thread.host != host || self.is_done(id) {
+            if thread.state != ThreadState::Demoted || thread.host != host || self.is_done(id) {
                 continue;
             }
             let post = self.post(id);
@@ -275,7 +275,7 @@ impl Carrier for Threads<'_> {
                 measured.not_parked += 1;
                 continue;
             }
-            self.threads[id].state = State::Parked;
+            self.threads[id].state = ThreadState::Parked;
             measured.parks += 1;
             found = true;
         }
@@ -293,13 +293,13 @@ impl Carrier for Threads<'_> {
             sys::wake(&post.gate);
             thread.sent = false;
         }
-        thread.state = State::Asleep;
+        thread.state = ThreadState::Asleep;
     }
 
     fn forget(&mut self, id: TaskId) {
         self.unpark(id);
         let thread = &mut self.threads[id];
-        thread.state = State::Asleep;
+        thread.state = ThreadState::Asleep;
         thread.sent = false;
     }
 
@@ -307,7 +307,7 @@ impl Carrier for Threads<'_> {
         false
     }
 
-    fn offer(&mut self, _table: &Table) {}
+    fn offer(&mut self, _table: &AnswerTable) {}
 
     fn withdraw(&mut self) {}
 }

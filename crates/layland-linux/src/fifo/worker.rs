@@ -54,7 +54,7 @@ pub(crate) struct Post {
 
 /// The state that all threads of a run share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub posts: Vec<Post>,
     /// The manager waits here; a thread with news increments it.
     pub bell: AtomicU32,
@@ -69,9 +69,9 @@ pub(crate) struct Shared {
     pub manager: AtomicI32,
 }
 
-impl Shared {
-    pub fn new(tasks: usize) -> Shared {
-        Shared {
+impl SharedState {
+    pub fn new(tasks: usize) -> SharedState {
+        SharedState {
             posts: (0..tasks).map(|_| Post::default()).collect(),
             bell: AtomicU32::new(0),
             quit: AtomicBool::new(false),
@@ -150,7 +150,7 @@ pub(crate) fn install_park_handler() -> std::io::Result<()> {
 }
 
 /// Runs a worker.
-pub(crate) fn work(shared: &Shared, task: TaskId, markers: Option<&Arc<Markers>>) {
+pub(crate) fn work(shared: &SharedState, task: TaskId, markers: Option<&Arc<Markers>>) {
     let post = shared.post(task);
     sys::precise_timers();
     POST.set(post);
@@ -175,7 +175,7 @@ pub(crate) fn work(shared: &Shared, task: TaskId, markers: Option<&Arc<Markers>>
 
 /// Executes the job of a generation, unless the manager aborts it.
 fn execute(
-    shared: &Shared,
+    shared: &SharedState,
     post: &Post,
     gate: u32,
     demand: i64,

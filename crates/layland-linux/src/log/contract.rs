@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The state of a task, as an engine knows it.
 #[derive(Clone, Debug, Default)]
-struct TaskState {
+struct ContractTask {
     is_in: bool,
     has_left: bool,
     ready: Option<u64>,
@@ -34,7 +34,7 @@ struct TaskState {
 pub(super) struct Contract<'a> {
     system: &'a System,
     needs: Needs,
-    tasks: TaskMap<TaskState>,
+    tasks: TaskMap<ContractTask>,
     /// For each CPU: true if it is online; and the job that it runs, with true if that has a
     /// budget.
     cpus: CpuMap<(bool, Option<(JobId, bool)>)>,
@@ -58,7 +58,7 @@ impl<'a> Contract<'a> {
         Contract {
             system,
             needs,
-            tasks: TaskMap::filled(TaskState::default(), system.tasks.len()),
+            tasks: TaskMap::filled(ContractTask::default(), system.tasks.len()),
             cpus: CpuMap::filled((false, None), system.platform.cpu_count()),
             budget_ends: CpuMap::filled(Time::NEVER, system.platform.cpu_count()),
             timers: BTreeMap::new(),
@@ -226,7 +226,7 @@ impl<'a> Contract<'a> {
             return Err(format!("task {task} is none that a program can be given"));
         }
         if task.index() == known {
-            self.tasks.push(TaskState::default());
+            self.tasks.push(ContractTask::default());
         }
         let state = &mut self.tasks[task];
         if !state.is_in {
@@ -291,7 +291,7 @@ impl<'a> Contract<'a> {
         budget.map_or(Time::NEVER, |budget| self.now.saturating_add(budget))
     }
 
-    fn task(&mut self, task: TaskId) -> Result<&mut TaskState, String> {
+    fn task(&mut self, task: TaskId) -> Result<&mut ContractTask, String> {
         let count = self.tasks.len();
         self.tasks
             .get_mut(task)
@@ -299,7 +299,7 @@ impl<'a> Contract<'a> {
     }
 
     /// Returns the state of a task that has entered.
-    fn member(&mut self, task: TaskId) -> Result<&mut TaskState, String> {
+    fn member(&mut self, task: TaskId) -> Result<&mut ContractTask, String> {
         let state = self.task(task)?;
         if state.is_in { Ok(state) } else { Err(format!("task {task} has not entered")) }
     }

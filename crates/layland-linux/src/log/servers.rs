@@ -46,7 +46,7 @@ pub struct ServerCosts {
 
 /// The notes and moves of the latest decision so far.
 #[derive(Default)]
-struct Open {
+struct OpenDecision {
     at: Option<Time>,
     cost_ns: u32,
     throttled: Vec<TaskId>,
@@ -61,11 +61,11 @@ struct Open {
 /// If records are lost ([`Log::lost`]), the counts are too low.
 pub fn server_costs(log: &Log) -> ServerCosts {
     let mut costs = ServerCosts::default();
-    let mut open = Open::default();
+    let mut open = OpenDecision::default();
     for record in &log.records {
         match record.entry {
             Entry::Decide { cost_ns, .. } => {
-                open = Open { at: Some(record.at), cost_ns, ..Open::default() };
+                open = OpenDecision { at: Some(record.at), cost_ns, ..OpenDecision::default() };
             }
             Entry::Note(Note::Throttled { task }) => {
                 costs.throttles += 1;

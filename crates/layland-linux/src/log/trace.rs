@@ -42,7 +42,7 @@ pub enum View {
 
 /// A job that is not over.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenJob {
     job: Job,
     demand: Option<Service>,
     /// The positions of its segments.
@@ -54,7 +54,7 @@ struct Builder<'a> {
     log: &'a Log,
     system: &'a System,
     trace: Trace,
-    open: TaskMap<Option<Open>>,
+    open: TaskMap<Option<OpenJob>>,
     /// The time at which the policy received the end of the last job of each task.
     ended: TaskMap<Time>,
     running: CpuMap<Option<(JobId, Time)>>,
@@ -236,12 +236,12 @@ impl Builder<'_> {
         }
     }
 
-    fn current(&mut self, job: JobId) -> Option<&mut Open> {
+    fn current(&mut self, job: JobId) -> Option<&mut OpenJob> {
         self.open[job.task].as_mut().filter(|open| open.job.id == job)
     }
 
     fn open_job(&mut self, job: Job, demand: Option<Service>) {
-        self.open[job.id.task] = Some(Open { job, demand, segments: Vec::new() });
+        self.open[job.id.task] = Some(OpenJob { job, demand, segments: Vec::new() });
     }
 
     fn mark(&mut self, at: Time, kind: MarkKind) {
@@ -307,7 +307,7 @@ impl Builder<'_> {
     }
 
     /// Returns the execution time of a job, which is its demand if it is complete.
-    fn worked(&mut self, open: &Open, is_complete: bool) -> Service {
+    fn worked(&mut self, open: &OpenJob, is_complete: bool) -> Service {
         if let Some(demand) = open.demand
             && (is_complete || self.supplied(&open.segments) > demand)
         {

@@ -3,7 +3,7 @@
 //! reverts everything in the end.
 
 use super::guardian::Guardian;
-use super::register::{self, Entry, Register, Run};
+use super::register::{self, Register, Run, RunEntry};
 use super::undo::{self, Hold, Released, Undo};
 use crate::kernel::files::{self, Lock};
 use layland_model::Duration;
@@ -91,7 +91,7 @@ enum Change {
 pub struct Changes {
     register: Register,
     guardian: Guardian,
-    entry: Entry,
+    entry: RunEntry,
     made: Vec<Change>,
     is_over: bool,
 }

@@ -284,10 +284,8 @@ pub(crate) fn home_of(thread: Tid) -> Result<PathBuf, CpusetError> {
     let own = text.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let is_it = match is_v1 {
-            true => controllers.split(',').any(|name| name == "cpuset"),
-            false => number == "0",
-        };
+        let is_it =
+            if is_v1 { controllers.split(',').any(|name| name == "cpuset") } else { number == "0" };
         is_it.then(|| path.trim_start_matches('/').to_owned())
     });
     Ok(root.join(own.unwrap_or_default()).join(members(is_v1)))

@@ -8,7 +8,7 @@ use std::fs;
 
 /// A process with real-time threads that may delay jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foreign {
+pub struct ForeignProcess {
     /// Its name.
     pub name: String,
     /// Its number.
@@ -21,9 +21,9 @@ pub struct Foreign {
     pub cpus: Vec<usize>,
 }
 
-impl std::fmt::Display for Foreign {
+impl std::fmt::Display for ForeignProcess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Foreign { name, pid, is_layland, took, cpus } = self;
+        let ForeignProcess { name, pid, is_layland, took, cpus } = self;
         let who = if *is_layland {
             format!("another layland run (pid {pid})")
         } else {
@@ -43,12 +43,12 @@ pub struct Disturbance {
     pub stolen: Duration,
     /// Other processes with real-time threads on the CPUs of the run, with the most processor time
     /// first.
-    pub foreign: Vec<Foreign>,
+    pub foreign: Vec<ForeignProcess>,
 }
 
 /// A thread of another process, with the kernel's account of it.
 #[derive(Clone, Debug)]
-struct Thread {
+struct ForeignThread {
     pid: u32,
     cpu: usize,
     ran_ns: i64,
@@ -60,7 +60,7 @@ pub(crate) struct Watch {
     cpus: Vec<usize>,
     least_priority: i64,
     stolen: Duration,
-    threads: BTreeMap<(u32, u64), Thread>,
+    threads: BTreeMap<(u32, u64), ForeignThread>,
 }
 
 impl Watch {
@@ -82,7 +82,7 @@ impl Watch {
 
     /// Returns the disturbance since the beginning.
     pub fn end(self) -> Disturbance {
-        let mut foreign: BTreeMap<u32, Foreign> = BTreeMap::new();
+        let mut foreign: BTreeMap<u32, ForeignProcess> = BTreeMap::new();
         for (id, thread) in threads(self.least_priority) {
             let before = self.threads.get(&id).map_or(0, |before| before.ran_ns);
             let took = Duration::from_ns((thread.ran_ns - before).max(0));
@@ -90,7 +90,7 @@ impl Watch {
                 continue;
             }
             let (pid, cpu) = (thread.pid, thread.cpu);
-            let found = foreign.entry(pid).or_insert_with(|| Foreign {
+            let found = foreign.entry(pid).or_insert_with(|| ForeignProcess {
                 name: name(pid),
                 pid,
                 is_layland: is_layland(pid),
@@ -102,7 +102,7 @@ impl Watch {
                 found.cpus.push(cpu);
             }
         }
-        let mut foreign: Vec<Foreign> = foreign.into_values().collect();
+        let mut foreign: Vec<ForeignProcess> = foreign.into_values().collect();
         foreign.sort_by_key(|one| (std::cmp::Reverse(one.took), one.pid));
         Disturbance { stolen: sys::stolen(&self.cpus) - self.stolen, foreign }
     }
@@ -122,7 +122,7 @@ fn is_layland(pid: u32) -> bool {
 
 /// Returns the `SCHED_DEADLINE` threads of other processes, and those with at least this real-time
 /// priority, by their numbers and start times.
-fn threads(least_priority: i64) -> BTreeMap<(u32, u64), Thread> {
+fn threads(least_priority: i64) -> BTreeMap<(u32, u64), ForeignThread> {
     let own = std::process::id();
     let numbers = |folder: &str| -> Vec<u32> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -138,7 +138,7 @@ fn threads(least_priority: i64) -> BTreeMap<(u32, u64), Thread> {
             let schedule = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
             let ran = schedule.split_whitespace().next().and_then(|text| text.parse().ok());
             let Some(ran_ns) = ran else { continue };
-            found.insert((tid, start), Thread { pid, cpu, ran_ns });
+            found.insert((tid, start), ForeignThread { pid, cpu, ran_ns });
         }
     }
     found
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn misses_are_excused_by_what_exceeds_the_slack() {
-        let other = |took| Foreign {
+        let other = |took| ForeignProcess {
             name: "hog".to_owned(),
             pid: 7,
             is_layland: false,

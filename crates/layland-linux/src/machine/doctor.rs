@@ -24,7 +24,7 @@ use layland_model::{Duration, counted};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io;
-use unrecorded::Recorded;
+use unrecorded::RecordedSwitches;
 
 /// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -410,9 +410,9 @@ fn tracing() -> Finding {
             Ok(_) => {
                 let works = "an instance of our own records";
                 match unrecorded::probe(instance) {
-                    Recorded::Nothing(why) => Finding::new(name, State::Missing, why),
-                    Recorded::All => Finding::new(name, State::Ok, works),
-                    Recorded::AllButFrom(threads) => {
+                    RecordedSwitches::Nothing(why) => Finding::new(name, State::Missing, why),
+                    RecordedSwitches::All => Finding::new(name, State::Ok, works),
+                    RecordedSwitches::AllButFrom(threads) => {
                         let detail = format!("{works}, but no switch from {threads}");
                         Finding::new(name, State::Warning, detail).fix(
                             "nothing: the trace commands take the start of a thread after these as an interval, and \

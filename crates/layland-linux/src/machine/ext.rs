@@ -195,7 +195,7 @@ impl ExtSupport {
 /// Examines this machine.
 pub fn support() -> ExtSupport {
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned());
-    let seen = Seen {
+    let seen = KernelFiles {
         release: read("/proc/sys/kernel/osrelease").unwrap_or_default(),
         version: read("/proc/sys/kernel/version").unwrap_or_default(),
         command_line: read("/proc/cmdline").unwrap_or_default(),
@@ -207,7 +207,7 @@ pub fn support() -> ExtSupport {
 }
 
 /// The kernel's files that the check reads.
-struct Seen {
+struct KernelFiles {
     release: String,
     version: String,
     command_line: String,
@@ -219,7 +219,7 @@ struct Seen {
     loaded: Option<String>,
 }
 
-impl Seen {
+impl KernelFiles {
     /// Judges the machine. The BTF is read only if necessary.
     fn judge(
         &self,

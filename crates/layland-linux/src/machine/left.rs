@@ -117,7 +117,7 @@ pub fn left_behind(register: &Register) -> Vec<Leftover> {
     left.extend(register.orphans().into_iter().map(Leftover::Orphan));
     let folders = cpuset::left(register).0.into_iter().chain(tracefs::left(register).0);
     left.extend(folders.map(Leftover::Folder));
-    for register::Left { file, target, before } in register.left_settings() {
+    for register::OrphanedSetting { file, target, before } in register.left_settings() {
         let now = fs::read_to_string(&target).unwrap_or_default().trim().to_owned();
         // If a run was killed just before it created a folder, or its guardian just after removing
         // it, only the file of the register is left.

@@ -188,12 +188,12 @@ impl Register {
             && found.mode() & 0o022 == 0;
         if !is_ours {
             let uid = found.uid();
-            let error = match found.is_dir() {
-                false => "it is no folder".to_owned(),
-                true if uid == rustix::process::geteuid().as_raw() => {
-                    "others may write it".to_owned()
-                }
-                true => format!("it belongs to user {uid}"),
+            let error = if !found.is_dir() {
+                "it is no folder".to_owned()
+            } else if uid == rustix::process::geteuid().as_raw() {
+                "others may write it".to_owned()
+            } else {
+                format!("it belongs to user {uid}")
             };
             return Err(io::Error::new(ErrorKind::PermissionDenied, error));
         }
@@ -266,7 +266,7 @@ impl Register {
         &self,
         what: &str,
         before: impl FnOnce(&Path) -> io::Result<()>,
-    ) -> io::Result<Entry> {
+    ) -> io::Result<RunEntry> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (pid, namespace) = (std::process::id(), own_namespace());
@@ -280,7 +280,7 @@ impl Register {
             return Err(ErrorKind::AddrInUse.into());
         }
         let run = Run { pid, namespace, what: what.to_owned(), cpus: Vec::new() };
-        let mut entry = Entry { id, path, file, run };
+        let mut entry = RunEntry { id, path, file, run };
         entry.write(&hold)?;
         // Make it readable after it is locked: others may now see the run.
         entry.file.set_permissions(fs::Permissions::from_mode(0o644))?;
@@ -312,7 +312,7 @@ impl Register {
     }
 
     /// Returns the changes of dead runs that have not been reverted.
-    pub(crate) fn left_settings(&self) -> Vec<Left> {
+    pub(crate) fn left_settings(&self) -> Vec<OrphanedSetting> {
         let left = |name: String| {
             let path = self.folder.join(&name);
             let file = files::open(&c_path(&path).ok()?, false).ok()?;
@@ -324,7 +324,7 @@ impl Register {
             let target = PathBuf::from(head.get(1..).unwrap_or_default());
             let is_value = head.as_bytes().first() == Some(&undo::WRITE);
             let before = is_value.then(|| value.trim().to_owned());
-            Some(Left { file: path, target, before })
+            Some(OrphanedSetting { file: path, target, before })
         };
         self.names(SETTING).into_iter().filter_map(left).collect()
     }
@@ -361,7 +361,7 @@ impl Register {
 
 /// A shared setting whose users have all died.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct OrphanedSetting {
     /// The file of the register.
     pub file: PathBuf,
     /// The file or folder that was changed.
@@ -372,7 +372,7 @@ pub(crate) struct Left {
 
 /// The entry of a run, which is valid as long as it is locked.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct RunEntry {
     /// The id of this run.
     pub id: String,
     pub path: PathBuf,
@@ -380,7 +380,7 @@ pub(super) struct Entry {
     pub run: Run,
 }
 
-impl Entry {
+impl RunEntry {
     /// Writes the present content.
     pub fn write(&mut self, _hold: &Hold) -> io::Result<()> {
         let text = serde_json::to_string(&self.run).map_err(io::Error::other)? + "\n";

@@ -9,11 +9,11 @@
 //! about to take off its CPU.
 //!
 //! The changes of a decision are made thread by thread, and take effect at the latest when they are
-//! [settled](Carrier::settle). A carrier whose CPUs can act by themselves accepts a [`Table`] of
+//! [settled](Carrier::settle). A carrier whose CPUs can act by themselves accepts an [`AnswerTable`] of
 //! the next decisions of the policy.
 
 use super::overheads::Measured;
-use layland_engine::ahead::Table;
+use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_model::{CpuId, JobId, Task, TaskId};
 use layland_policy::Refusal;
@@ -73,7 +73,7 @@ pub(crate) struct There {
 
 /// The report of a thread about the job that it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct EndReport {
     /// The end, by the clock of the carrier.
     pub end_ns: i64,
     /// The execution time of the job in total.
@@ -116,7 +116,7 @@ pub(crate) trait Carrier {
     /// Returns true if the thread has reported the end of the latest job released to it.
     fn is_done(&self, task: TaskId) -> bool;
     /// Returns the report; only if the job is done.
-    fn report(&self, task: TaskId) -> Report;
+    fn report(&self, task: TaskId) -> EndReport;
     /// Returns the present execution time of the job; `known` is the result of the last call.
     fn used(&self, task: TaskId, known: i64) -> i64;
     /// Returns the first instruction after the latest dispatch of the thread, once it has happened.
@@ -167,7 +167,7 @@ pub(crate) trait Carrier {
     /// Returns true if CPUs can act before the manager has decided.
     fn acts_ahead(&self) -> bool;
     /// Allows CPUs the actions of this table until the policy receives its next event.
-    fn offer(&mut self, table: &Table);
+    fn offer(&mut self, table: &AnswerTable);
     /// Stops CPUs from acting by themselves, because the policy is about to receive an event.
     fn withdraw(&mut self);
 }

@@ -73,9 +73,10 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         self.ledger.policy.decide(self.ledger.now, actions);
         let cost = mem::take(&mut self.heard_ns) + self.carrier.clock_ns() - began;
         self.measured.decision.record(cost);
-        match mem::take(&mut self.releases) {
-            true => self.measured.release_decision.record(cost),
-            false => self.measured.other_decision.record(cost),
+        if mem::take(&mut self.releases) {
+            self.measured.release_decision.record(cost);
+        } else {
+            self.measured.other_decision.record(cost);
         }
         let (count, cost_ns) = (actions.len() as u32, cost.clamp(0, i64::from(u32::MAX)) as u32);
         self.note(Entry::Decide { actions: count, cost_ns });

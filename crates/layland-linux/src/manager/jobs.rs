@@ -18,7 +18,7 @@ fn has_all_of_it(used: i64, demand: i64, limit: i64) -> bool {
 }
 
 /// The report of a thread about the job that it has ended.
-struct Report {
+struct EndedJob {
     job: JobId,
     end: Time,
     /// The execution time in total.
@@ -93,7 +93,7 @@ impl<C: Carrier> Manager<'_, C> {
 
     /// Completes the job on a CPU, whose thread has reported its end.
     pub(super) fn complete(&mut self, cpu: CpuId, id: TaskId) {
-        let Report { job, end, used } = self.take_report(id);
+        let EndedJob { job, end, used } = self.take_report(id);
         self.cpus[cpu].leave();
         self.cpus[cpu].free_since = self.cpus[cpu].free_since.max(end);
         self.cpus[cpu].ended_at = Some(end);
@@ -109,7 +109,7 @@ impl<C: Carrier> Manager<'_, C> {
     pub(super) fn tell_over(&mut self) {
         for index in 0..self.over.len() {
             let id = self.over[index];
-            let Report { job, end, used } = self.take_report(id);
+            let EndedJob { job, end, used } = self.take_report(id);
             // The job is accounted for until it lost its CPU.
             let leaked = used - self.thread(id).used;
             jobs::complete(self, id);
@@ -124,7 +124,7 @@ impl<C: Carrier> Manager<'_, C> {
     }
 
     /// Takes the report of the thread of a task, which has ended its job.
-    fn take_report(&mut self, id: TaskId) -> Report {
+    fn take_report(&mut self, id: TaskId) -> EndedJob {
         let now = self.ledger.now;
         self.collect(id);
         let said = self.carrier.report(id);
@@ -134,7 +134,7 @@ impl<C: Carrier> Manager<'_, C> {
         self.measured.completion.record((now - end).ns());
         self.measured.got_ns += used;
         self.measured.asked_ns += task.demand;
-        Report { job: task.job.id, end, used }
+        EndedJob { job: task.job.id, end, used }
     }
 
     /// Reports to the policy the total execution time of a job, if the policy accounts for it.

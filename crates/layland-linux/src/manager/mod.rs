@@ -43,7 +43,7 @@ mod tests;
 use crate::kernel::markers::Markers;
 use crate::log::{Entry, Log};
 use carrier::Carrier;
-use layland_engine::ahead::{Situation, Table};
+use layland_engine::ahead::{AnswerTable, Situation};
 use layland_engine::streams::Stream;
 use layland_engine::{Ledger, rounds};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
@@ -131,7 +131,7 @@ pub(crate) struct Manager<'a, C> {
     end: Time,
     unsupported: Option<String>,
     /// The next decisions of the policy; and true if all of them are known.
-    table: Table,
+    table: AnswerTable,
     situation: Situation,
     looked_ahead: bool,
     /// In this round: true if a job is released; and the time that the policy took for its events.
@@ -187,7 +187,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
             epoch_ns,
             end,
             unsupported: None,
-            table: Table::new(m, n),
+            table: AnswerTable::new(m, n),
             situation: Situation::default(),
             looked_ahead: false,
             releases: false,

@@ -247,9 +247,10 @@ impl RateSum {
     /// The smallest integer that is not below the sum, if it fits.
     pub fn ceil(&self) -> Option<i64> {
         let up = |fixed: u128| fixed.div_ceil(1 << 64);
-        match up(self.low) == up(self.high) {
-            true => i64::try_from(up(self.low)).ok(),
-            false => self.exact().ceil(),
+        if up(self.low) == up(self.high) {
+            i64::try_from(up(self.low)).ok()
+        } else {
+            self.exact().ceil()
         }
     }
 

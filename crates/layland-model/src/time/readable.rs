@@ -44,9 +44,10 @@ fn rounded(magnitude: u128, scale: u128, digits: u32) -> (u128, u32) {
     let at = |decimals: u32| (2 * magnitude * 10u128.pow(decimals) + scale) / (2 * scale);
     let decimals = digits.saturating_sub(before);
     // With three digits, 9.996 is 10.0, not 10.00.
-    match at(decimals) >= 10u128.pow(digits) && decimals > 0 {
-        true => (at(decimals - 1), decimals - 1),
-        false => (at(decimals), decimals),
+    if at(decimals) >= 10u128.pow(digits) && decimals > 0 {
+        (at(decimals - 1), decimals - 1)
+    } else {
+        (at(decimals), decimals)
     }
 }
 

@@ -31,6 +31,10 @@ impl System {
                 let message = format!("the chain `{name}` has `{task}` twice in a row");
                 here(message, "name it once: data that a job reads from its own task is its state");
             }
+            for within in chain.constraints().filter(|&within| within <= Duration::ZERO) {
+                let message = format!("the chain `{name}` allows a latency of {within}");
+                here(message, "allow more than 0s, or leave the constraint out");
+            }
         }
     }
 

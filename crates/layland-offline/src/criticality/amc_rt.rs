@@ -33,27 +33,27 @@ fn one_by_one(set: &MixedSet) -> Assignment<Vec<Duration>> {
 
 /// Returns only the priorities of [`amc_rt`], which takes a fraction of the time.
 pub fn order(set: &MixedSet) -> Assignment<()> {
-    let mut left = Left::all(set);
-    let test = |left: &mut Left, i: usize, _: &[usize]| left.passes(set, i);
+    let mut left = UnorderedTasks::all(set);
+    let test = |left: &mut UnorderedTasks, i: usize, _: &[usize]| left.passes(set, i);
     audsley_with(set, &mut left, test, |left, i| left.remove(set, i))
 }
 
 /// The tasks that have no priority yet, and the bounds that one of them would have with the lowest
 /// priority. `R_i(m)` is equal for every task that has this priority and passes, since it has one
 /// job up to its deadline, as the others have `ceil(R / T_j)`.
-pub(crate) struct Left {
+pub(crate) struct UnorderedTasks {
     open: Vec<bool>,
     lengths: Lengths,
 }
 
-impl Left {
-    pub(crate) fn all(set: &MixedSet) -> Left {
-        Left { open: vec![true; set.len()], lengths: Lengths::of(set.levels()) }
+impl UnorderedTasks {
+    pub(crate) fn all(set: &MixedSet) -> UnorderedTasks {
+        UnorderedTasks { open: vec![true; set.len()], lengths: Lengths::of(set.levels()) }
     }
 
     /// Tests whether a task passes with the lowest priority among them.
     pub(crate) fn passes(&mut self, set: &MixedSet, i: usize) -> Test<()> {
-        let Left { open, lengths } = self;
+        let UnorderedTasks { open, lengths } = self;
         let jobs = |j: usize, f: i64| if open[j] { set.over[j].ceil(f) } else { 0 };
         match lengths.within(set, (0, set.z(i)), set.deadline[i], jobs) {
             Ok(true) => Test::Passes(()),

@@ -135,9 +135,10 @@ pub(crate) fn audsley_with<S, R>(
         let Some(lowest) = lowest else {
             let mut left: Vec<TaskId> = candidates.iter().map(|&i| TaskId(i as u32)).collect();
             left.sort();
-            return match gave_up {
-                true => Assignment::GaveUp(left),
-                false => Assignment::NoneCanBeLowest(left),
+            return if gave_up {
+                Assignment::GaveUp(left)
+            } else {
+                Assignment::NoneCanBeLowest(left)
             };
         };
         let lowest = candidates.remove(lowest);

@@ -86,9 +86,11 @@ pub fn ftp_smc(set: &MixedSet) -> Assignment<Duration> {
 /// that have no priority yet, itself included. So one number per level serves all tests of a
 /// priority.
 pub fn order(set: &MixedSet) -> Assignment<()> {
-    let mut left =
-        Left { open: vec![true; set.len()], known: vec![Known::default(); set.levels()] };
-    let test = |left: &mut Left, i: usize, _: &[usize]| {
+    let mut left = UnorderedTasks {
+        open: vec![true; set.len()],
+        known: vec![KnownBounds::default(); set.levels()],
+    };
+    let test = |left: &mut UnorderedTasks, i: usize, _: &[usize]| {
         let (c, deadline) = (set.c(set.z(i)), set.deadline[i]);
         let demand = |f: i64| {
             let each = (0..set.len()).filter(|&j| left.open[j]);
@@ -108,7 +110,7 @@ pub fn order(set: &MixedSet) -> Assignment<()> {
         }
         match climb(known.above.saturating_add(1), deadline, demand) {
             Ok(Reached::At(found)) => {
-                *known = Known { above: found - 1, within: Some(found) };
+                *known = KnownBounds { above: found - 1, within: Some(found) };
                 Test::Passes(())
             }
             Ok(Reached::Beyond(reached)) => {
@@ -130,14 +132,14 @@ pub fn order(set: &MixedSet) -> Assignment<()> {
 }
 
 /// The tasks that have no priority yet, and the known bounds on `f(l)` for each level.
-struct Left {
+struct UnorderedTasks {
     open: Vec<bool>,
-    known: Vec<Known>,
+    known: Vec<KnownBounds>,
 }
 
 /// `above < f(l) <= within`.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct KnownBounds {
     above: i64,
     within: Option<i64>,
 }

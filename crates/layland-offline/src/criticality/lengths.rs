@@ -17,17 +17,17 @@ use crate::criticality::steps::{NoBound, Reached, climb, sum, work};
 
 /// The known bounds on `f(m)`, for each level `m`.
 #[derive(Clone, Debug)]
-pub(crate) struct Lengths(Vec<Bounds>);
+pub(crate) struct Lengths(Vec<LengthBounds>);
 
 /// `above < f(m) <= within`. With the `within` of lower levels in place of their `f`, the right
 /// side of `f(m)` at `within` is at most `within`.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+struct LengthBounds {
     above: i64,
     within: i64,
 }
 
-const NOTHING: Bounds = Bounds { above: 0, within: i64::MAX };
+const NOTHING: LengthBounds = LengthBounds { above: 0, within: i64::MAX };
 
 impl Lengths {
     /// Creates the bounds for this number of levels, with nothing known.
@@ -63,7 +63,7 @@ impl Lengths {
             return Ok(true);
         }
         for m in from..=last {
-            let Bounds { above, within } = known[m];
+            let LengthBounds { above, within } = known[m];
             if within - 1 <= above {
                 continue;
             }

@@ -44,7 +44,7 @@ pub mod zero_slack;
 pub use audsley::{Assigned, Assignment};
 pub use fixed::Responses;
 pub use order::{criticality_monotonic, rate_monotonic};
-pub use set::{Fault, MixedError, MixedSet, MixedTask};
+pub use set::{MixedError, MixedSet, MixedTask, TaskFault};
 pub use steps::NoBound;
 
 /// The answer of an analysis for a set.

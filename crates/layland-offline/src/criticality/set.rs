@@ -75,7 +75,7 @@ pub enum MixedError {
         /// Its name, if it has one.
         name: String,
         /// The fault.
-        fault: Fault,
+        fault: TaskFault,
     },
 }
 
@@ -85,7 +85,7 @@ fn describe(name: &str, task: TaskId) -> String {
 
 /// The fault of an invalid task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum TaskFault {
     /// The period is not positive, or above [`TIME_LIMIT`].
     #[error("the period is {0}; it must be longer than zero")]
     Period(Duration),
@@ -165,7 +165,7 @@ impl MixedSet {
     pub fn of_tasks(system: &System, tasks: &[TaskId]) -> Result<MixedSet, MixedError> {
         let given = tasks.iter().map(|&id| {
             let task = &system.tasks[id];
-            Given {
+            TaskParameters {
                 period: task.period,
                 deadline: task.deadline,
                 criticality: task.criticality,
@@ -182,7 +182,7 @@ impl MixedSet {
 
     fn named<'t>(
         levels: usize,
-        tasks: impl ExactSizeIterator<Item = Given<'t>>,
+        tasks: impl ExactSizeIterator<Item = TaskParameters<'t>>,
         name: impl Fn(usize) -> String,
     ) -> Result<MixedSet, MixedError> {
         let count = tasks.len();
@@ -341,54 +341,54 @@ impl MixedSet {
 }
 
 impl MixedTask {
-    fn given(&self) -> Given<'_> {
+    fn given(&self) -> TaskParameters<'_> {
         let &MixedTask { period, deadline, criticality, ref wcet } = self;
-        Given { period, deadline, criticality, wcet }
+        TaskParameters { period, deadline, criticality, wcet }
     }
 }
 
 /// The parameters of a task, borrowed from its source.
-struct Given<'t> {
+struct TaskParameters<'t> {
     period: Duration,
     deadline: Duration,
     criticality: Criticality,
     wcet: &'t [Service],
 }
 
-impl Given<'_> {
-    fn check(&self, levels: usize) -> Result<(), Fault> {
+impl TaskParameters<'_> {
+    fn check(&self, levels: usize) -> Result<(), TaskFault> {
         let own = self.criticality.level();
         if !(1..=TIME_LIMIT).contains(&self.period.ns()) {
-            return Err(Fault::Period(self.period));
+            return Err(TaskFault::Period(self.period));
         }
         if self.deadline <= Duration::ZERO {
-            return Err(Fault::Deadline(self.deadline));
+            return Err(TaskFault::Deadline(self.deadline));
         }
         if self.deadline > self.period {
             let (deadline, period) = (self.deadline, self.period);
-            return Err(Fault::BeyondPeriod { deadline, period });
+            return Err(TaskFault::BeyondPeriod { deadline, period });
         }
         if own >= levels {
-            return Err(Fault::Criticality(self.criticality.0, levels - 1));
+            return Err(TaskFault::Criticality(self.criticality.0, levels - 1));
         }
         if !(1..=levels).contains(&self.wcet.len()) {
-            return Err(Fault::Count(self.wcet.len(), levels));
+            return Err(TaskFault::Count(self.wcet.len(), levels));
         }
         for (level, wcet) in self.wcet.iter().enumerate() {
             if !(0..=TIME_LIMIT).contains(&wcet.ns()) {
-                return Err(Fault::Wcet(level, *wcet));
+                return Err(TaskFault::Wcet(level, *wcet));
             }
         }
         for (below, pair) in self.wcet.windows(2).enumerate() {
             if pair[1] < pair[0] {
-                return Err(Fault::Falls(below + 1));
+                return Err(TaskFault::Falls(below + 1));
             }
             if pair[1] > pair[0] && below + 1 > own {
-                return Err(Fault::Grows(below + 1));
+                return Err(TaskFault::Grows(below + 1));
             }
         }
         if self.wcet[own.min(self.wcet.len() - 1)] == Service::ZERO {
-            return Err(Fault::Zero);
+            return Err(TaskFault::Zero);
         }
         Ok(())
     }

@@ -160,15 +160,15 @@ impl Slots {
         let weight = |(id, task): (TaskId, &Task)| {
             let window = task.deadline.min(task.period).ns();
             let window = match releases {
+                // A job that is released just after a boundary waits for its first slot, up to q - 1 ns.
                 Releases::Anywhere if !begins_slots(task, q) => (window - q + 1).div_euclid(q),
                 Releases::Anywhere | Releases::OnBoundaries => window / q,
             };
             let execution = div_ceil(task.own_wcet().ns(), q).max(1);
-            match execution <= window {
-                true => Ok(Weight { execution, window }),
-                false => {
-                    Err(NoSlots::TooHeavy { task: id, execution, window: window.max(0), quantum })
-                }
+            if execution <= window {
+                Ok(Weight { execution, window })
+            } else {
+                Err(NoSlots::TooHeavy { task: id, execution, window: window.max(0), quantum })
             }
         };
         let weights: Result<Vec<Weight>, NoSlots> = system.tasks.iter().map(weight).collect();
@@ -203,6 +203,7 @@ fn longest(system: &System) -> Option<Duration> {
     let divisor = || {
         let most = shortest / LONGEST;
         let parts = div_ceil(times, most.max(1)).max(1)..=times / enough;
+        // Fewer parts are longer slots, so the first divisor gives the longest one.
         parts.into_iter().find(|parts| times % parts == 0).map(|parts| times / parts)
     };
     let length = if all >= enough { Some(all) } else { divisor() };

@@ -158,10 +158,8 @@ pub fn pack_min(
     // If bins are opened on demand, the placement is equal for every sufficient K. Otherwise K
     // grows from a lower bound given by the sum of the rates; n bins are always enough.
     let most = at_least.max(items.len());
-    let mut count = match heuristic.opens_on_demand() {
-        true => most,
-        false => at_least.max(whole_bins_needed(items)),
-    };
+    let mut count =
+        if heuristic.opens_on_demand() { most } else { at_least.max(whole_bins_needed(items)) };
     loop {
         let mut loads = Loads::new(items, anywhere, count, &Rate::ONE).for_heuristic(heuristic);
         if let Ok(bin_of) = place(&mut loads, &order, heuristic) {

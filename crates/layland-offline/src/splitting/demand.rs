@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 /// A sporadic task or a piece of one, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct SporadicLoad {
     pub wcet: i64,
     pub deadline: i64,
     pub period: i64,
@@ -23,10 +23,10 @@ const STEPS: usize = 100_000;
 const SHIFT: u32 = 62;
 const ONE: u128 = 1 << SHIFT;
 
-impl Load {
-    pub(super) fn of(task: &Task) -> Load {
+impl SporadicLoad {
+    pub(super) fn of(task: &Task) -> SporadicLoad {
         let (wcet, deadline) = (task.own_wcet().ns(), task.deadline.ns());
-        Load { wcet, deadline, period: task.period.ns() }
+        SporadicLoad { wcet, deadline, period: task.period.ns() }
     }
 
     fn utilization(&self) -> Rate {
@@ -40,9 +40,10 @@ impl Load {
 
     /// Returns the work of all jobs that arrive and are due in an interval of this length.
     fn demand(&self, length: i64) -> i64 {
-        match length < self.deadline {
-            true => 0,
-            false => ((length - self.deadline) / self.period + 1).saturating_mul(self.wcet),
+        if length < self.deadline {
+            0
+        } else {
+            ((length - self.deadline) / self.period + 1).saturating_mul(self.wcet)
         }
     }
 
@@ -57,7 +58,7 @@ impl Load {
 /// The loads of a CPU.
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
-    loads: Vec<Load>,
+    loads: Vec<SporadicLoad>,
     /// The sum of the utilizations.
     sum: RateSum,
     /// Upper bounds on the sum of the utilizations and on the sum of the densities, in units of
@@ -81,7 +82,7 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    pub(super) fn put(&mut self, load: Load) {
+    pub(super) fn put(&mut self, load: SporadicLoad) {
         self.loads.push(load);
         self.sum.add(&load.utilization());
         self.utilization += load.above(load.period);
@@ -101,7 +102,7 @@ impl Cpu {
     }
 
     /// Returns true if EDF meets all deadlines with this additional load.
-    pub(super) fn fits(&self, more: Load) -> bool {
+    pub(super) fn fits(&self, more: SporadicLoad) -> bool {
         if more.wcet > more.deadline || !self.sum.fits(&more.utilization(), &Rate::ONE) {
             return false;
         }
@@ -125,11 +126,11 @@ impl Cpu {
 
     /// Returns a length from which on the demand always fits: the shorter of the synchronous busy
     /// period and the bound by the utilization.
-    fn longest(&self, more: Load) -> Option<i64> {
+    fn longest(&self, more: SporadicLoad) -> Option<i64> {
         let all = || self.loads.iter().copied().chain([more]);
         let utilization = self.utilization + more.above(more.period);
         let by_load = ONE.checked_sub(utilization).filter(|&left| left > 0).and_then(|left| {
-            let gap = |load: Load| {
+            let gap = |load: SporadicLoad| {
                 let product =
                     i128::from(load.period - load.deadline).max(0) * i128::from(load.wcet);
                 num_integer::Integer::div_ceil(&product, &i128::from(load.period)) as u128
@@ -143,7 +144,7 @@ impl Cpu {
             if by_load.is_some_and(|bound| busy >= bound) || busy == i64::MAX {
                 return by_load;
             }
-            let work = |load: Load| {
+            let work = |load: SporadicLoad| {
                 num_integer::Integer::div_ceil(&busy, &load.period).saturating_mul(load.wcet)
             };
             let next = all().map(work).fold(0, i64::saturating_add);
@@ -162,18 +163,18 @@ impl Cpu {
     pub(super) fn zero_laxity(&self, period: i64, most: i64) -> i64 {
         // The window of each load must have room for both.
         let most = most.min(self.least_laxity).min(self.room(period));
-        largest(most, |budget| self.fits(Load { wcet: budget, deadline: budget, period }))
+        largest(most, |budget| self.fits(SporadicLoad { wcet: budget, deadline: budget, period }))
     }
 
     /// Returns the largest budget that fits in a window of this length, at most `most`.
     pub(super) fn budget(&self, window: i64, period: i64, most: i64) -> i64 {
         let most = most.min(window).min(self.room(period));
-        largest(most, |budget| self.fits(Load { wcet: budget, deadline: window, period }))
+        largest(most, |budget| self.fits(SporadicLoad { wcet: budget, deadline: window, period }))
     }
 }
 
 /// Runs QPA from the last deadline up to the longest length down, as long as the demand is met.
-fn is_met<I: Iterator<Item = Load>>(all: impl Fn() -> I, longest: i64) -> bool {
+fn is_met<I: Iterator<Item = SporadicLoad>>(all: impl Fn() -> I, longest: i64) -> bool {
     let least = all().map(|load| load.deadline).min().unwrap_or(0);
     let last_before = |length: i64| all().filter_map(|load| load.last_due_before(length)).max();
     let Some(mut length) = last_before(longest.saturating_add(1)) else { return true };
@@ -185,12 +186,13 @@ fn is_met<I: Iterator<Item = Load>>(all: impl Fn() -> I, longest: i64) -> bool {
         if demand <= least {
             return true;
         }
-        length = match demand < length {
-            true => demand,
-            false => match last_before(length) {
+        length = if demand < length {
+            demand
+        } else {
+            match last_before(length) {
                 Some(earlier) => earlier,
                 None => return true,
-            },
+            }
         };
     }
     false
@@ -201,9 +203,10 @@ fn largest(most: i64, fits: impl Fn(i64) -> bool) -> i64 {
     let (mut fitting, mut above) = (0, most.max(0).saturating_add(1));
     while above - fitting > 1 {
         let middle = fitting + (above - fitting) / 2;
-        match fits(middle) {
-            true => fitting = middle,
-            false => above = middle,
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            above = middle;
         }
     }
     fitting

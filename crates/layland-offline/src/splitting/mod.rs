@@ -36,7 +36,7 @@
 
 mod demand;
 
-use demand::{Cpu, Load};
+use demand::{Cpu, SporadicLoad};
 use layland_model::{
     CpuId, Duration, Index, Piece, Service, SplitOrder, Splitting, System, TaskId, TaskMap,
 };
@@ -82,20 +82,20 @@ pub fn split(
     order: SplitOrder,
 ) -> Result<TaskMap<Vec<Piece>>, NoSplit> {
     let cpus = system.platform.cpu_count();
-    let plan = Plan {
+    let plan = Placement {
         cpus: (0..cpus).map(|_| Cpu::default()).collect(),
         pieces: TaskMap::filled(Vec::new(), system.tasks.len()),
     };
     let waiting: Vec<Waiting> =
         in_order(system, order).into_iter().map(|task| Waiting::whole(system, task)).collect();
     let pieces = match splitting {
-        Splitting::NextFirst => plan.next(waiting, Plan::first_part),
-        Splitting::NextBest => plan.next(waiting, Plan::largest_part),
-        Splitting::FailFirst => plan.fail(waiting, Plan::first_fit),
-        Splitting::FailWorst => plan.fail(waiting, Plan::worst_fit),
+        Splitting::NextFirst => plan.next(waiting, Placement::first_part),
+        Splitting::NextBest => plan.next(waiting, Placement::largest_part),
+        Splitting::FailFirst => plan.fail(waiting, Placement::first_fit),
+        Splitting::FailWorst => plan.fail(waiting, Placement::worst_fit),
         Splitting::Windows => plan.windows(waiting),
     };
-    pieces.map_err(|Left { task, rest }| NoSplit {
+    pieces.map_err(|Remainder { task, rest }| NoSplit {
         task,
         name: system.tasks[task].name.to_string(),
         wcet: system.tasks[task].own_wcet().at_unit_speed(),
@@ -112,7 +112,7 @@ pub fn keeps(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<(), (TaskI
     let mut cpus = vec![Cpu::default(); system.platform.cpu_count()];
     for (task, pieces) in pieces.iter() {
         for piece in pieces.iter().filter(|piece| piece.budget > Service::ZERO) {
-            let load = Load {
+            let load = SporadicLoad {
                 wcet: piece.budget.ns(),
                 deadline: piece.deadline.ns(),
                 period: system.tasks[task].period.ns(),
@@ -131,13 +131,14 @@ pub fn keeps(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<(), (TaskI
 fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     let mut tasks = system.by_rank();
     // Compares `C / other` exactly, the larger one first.
-    let falling = |other: fn(&Load) -> i64| {
-        move |a: &Load, b: &Load| {
-            let product = |of: &Load, by: &Load| i128::from(of.wcet) * i128::from(other(by));
+    let falling = |other: fn(&SporadicLoad) -> i64| {
+        move |a: &SporadicLoad, b: &SporadicLoad| {
+            let product =
+                |of: &SporadicLoad, by: &SporadicLoad| i128::from(of.wcet) * i128::from(other(by));
             product(b, a).cmp(&product(a, b))
         }
     };
-    let load = |task: TaskId| Load::of(&system.tasks[task]);
+    let load = |task: TaskId| SporadicLoad::of(&system.tasks[task]);
     tasks.sort_by(|&a, &b| {
         let (a, b) = (load(a), load(b));
         match order {
@@ -156,46 +157,46 @@ struct Waiting {
     task: TaskId,
     /// The time from the arrival of a job to the start of the window of the rest.
     offset: i64,
-    load: Load,
+    load: SporadicLoad,
 }
 
 impl Waiting {
     fn whole(system: &System, task: TaskId) -> Waiting {
-        Waiting { task, offset: 0, load: Load::of(&system.tasks[task]) }
+        Waiting { task, offset: 0, load: SporadicLoad::of(&system.tasks[task]) }
     }
 
     /// Returns the rest after a first piece with this budget as its window.
     fn after(self, budget: i64) -> Waiting {
-        let Load { wcet, deadline, period } = self.load;
-        let load = Load { wcet: wcet - budget, deadline: deadline - budget, period };
+        let SporadicLoad { wcet, deadline, period } = self.load;
+        let load = SporadicLoad { wcet: wcet - budget, deadline: deadline - budget, period };
         Waiting { offset: self.offset + budget, load, ..self }
     }
 }
 
 /// The part of a task that cannot be placed.
-struct Left {
+struct Remainder {
     task: TaskId,
     rest: i64,
 }
 
-impl From<Waiting> for Left {
-    fn from(waiting: Waiting) -> Left {
-        Left { task: waiting.task, rest: waiting.load.wcet }
+impl From<Waiting> for Remainder {
+    fn from(waiting: Waiting) -> Remainder {
+        Remainder { task: waiting.task, rest: waiting.load.wcet }
     }
 }
 
-type Placed = Result<TaskMap<Vec<Piece>>, Left>;
+type Placed = Result<TaskMap<Vec<Piece>>, Remainder>;
 
 /// Chooses the waiting task to split on a CPU, and the budget of its first piece.
-type Choose = fn(&Plan, usize, &[Waiting]) -> Option<(usize, i64)>;
+type Choose = fn(&Placement, usize, &[Waiting]) -> Option<(usize, i64)>;
 
 /// The placement so far.
-struct Plan {
+struct Placement {
     cpus: Vec<Cpu>,
     pieces: TaskMap<Vec<Piece>>,
 }
 
-impl Plan {
+impl Placement {
     /// Places the rest of a task on a CPU.
     fn put(&mut self, cpu: usize, waiting: Waiting) {
         let Waiting { task, offset, load } = waiting;
@@ -211,7 +212,7 @@ impl Plan {
     /// Places a piece without laxity, the first one of the rest, on a CPU, and returns the new
     /// rest.
     fn cut(&mut self, cpu: usize, waiting: Waiting, budget: i64) -> Waiting {
-        let load = Load { wcet: budget, deadline: budget, ..waiting.load };
+        let load = SporadicLoad { wcet: budget, deadline: budget, ..waiting.load };
         self.put(cpu, Waiting { load, ..waiting });
         waiting.after(budget)
     }
@@ -234,12 +235,10 @@ impl Plan {
             }
             let mut others = Vec::new();
             for one in waiting {
-                match self.cpus[cpu].fits(one.load) {
-                    true => self.put(cpu, one),
-                    false => others.push(one),
-                }
+                if self.cpus[cpu].fits(one.load) { self.put(cpu, one) } else { others.push(one) }
             }
             waiting = others;
+            // A task is split only if there is a CPU for its rest.
             if cpu < last
                 && let Some((at, budget)) = choose(&self, cpu, &waiting)
             {
@@ -271,7 +270,11 @@ impl Plan {
 
     // --- Splitting what fits nowhere ------------------------------------------------------------
 
-    fn fail(mut self, waiting: Vec<Waiting>, fit: fn(&Plan, &Load) -> Option<usize>) -> Placed {
+    fn fail(
+        mut self,
+        waiting: Vec<Waiting>,
+        fit: fn(&Placement, &SporadicLoad) -> Option<usize>,
+    ) -> Placed {
         let mut failed = Vec::new();
         for one in waiting {
             match fit(&self, &one.load) {
@@ -300,11 +303,11 @@ impl Plan {
         Ok(self.pieces)
     }
 
-    fn first_fit(&self, load: &Load) -> Option<usize> {
+    fn first_fit(&self, load: &SporadicLoad) -> Option<usize> {
         self.cpus.iter().position(|cpu| cpu.fits(*load))
     }
 
-    fn worst_fit(&self, load: &Load) -> Option<usize> {
+    fn worst_fit(&self, load: &SporadicLoad) -> Option<usize> {
         let fits = (0..self.cpus.len()).filter(|&cpu| self.cpus[cpu].fits(*load));
         // Ties go to the lowest CPU.
         fits.min_by(|&a, &b| self.cpus[a].compare_load(&self.cpus[b]))
@@ -322,15 +325,16 @@ impl Plan {
         Ok(self.pieces)
     }
 
-    fn cut_into_windows(&mut self, one: Waiting) -> Result<(), Left> {
-        let Load { wcet, deadline, period } = one.load;
+    fn cut_into_windows(&mut self, one: Waiting) -> Result<(), Remainder> {
+        let SporadicLoad { wcet, deadline, period } = one.load;
         // For any windows, no CPU contributes more than its remaining capacity.
         let room = self.cpus.iter().map(|cpu| cpu.room(period)).fold(0, i64::saturating_add);
         if room < wcet {
-            return Err(Left { task: one.task, rest: wcet - room });
+            return Err(Remainder { task: one.task, rest: wcet - room });
         }
         let mut least = wcet;
         for count in 2..=self.cpus.len() {
+            // Rounded down, so that the last window ends at the deadline or before it.
             let window = deadline / count as i64;
             let budget = |cpu: &Cpu| cpu.budget(window, period, wcet);
             let mut budgets: Vec<(usize, i64)> = self.cpus.iter().map(budget).enumerate().collect();
@@ -344,7 +348,7 @@ impl Plan {
             }
             let mut rest = wcet;
             for (k, (cpu, budget)) in budgets.into_iter().enumerate() {
-                let load = Load { wcet: budget.min(rest), deadline: window, period };
+                let load = SporadicLoad { wcet: budget.min(rest), deadline: window, period };
                 if load.wcet > 0 {
                     self.put(cpu, Waiting { offset: k as i64 * window, load, ..one });
                     rest -= load.wcet;
@@ -352,7 +356,7 @@ impl Plan {
             }
             return Ok(());
         }
-        Err(Left { task: one.task, rest: least })
+        Err(Remainder { task: one.task, rest: least })
     }
 }
 

@@ -13,7 +13,7 @@
 
 use super::backlog::PlaceInOrder;
 use super::laminar::{overlap, parents};
-use super::matcher::{Matcher, Ran};
+use super::matcher::{LastRun, Matcher};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::levels;
 use crate::shell::Refusals;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// The state of a task that decisions need.
 #[derive(Clone, Copy, Debug)]
-struct TaskState {
+struct AffineTask {
     class: usize,
     rank: i64,
     /// The key of its jobs, if it is fixed.
@@ -53,7 +53,7 @@ pub(crate) struct Affine<M> {
     /// The order of jobs with the same priority, if ranks do not decide it.
     in_level: Option<InLevel>,
     matcher: M,
-    tasks: TaskMap<TaskState>,
+    tasks: TaskMap<AffineTask>,
     profiles: TaskMap<Profile>,
     clusters: Vec<CpuSet>,
     /// The masks by class; `members` counts the tasks of each.
@@ -61,7 +61,7 @@ pub(crate) struct Affine<M> {
     class_of: BTreeMap<CpuSet, usize>,
     members: Vec<usize>,
     online: CpuSet,
-    ran: TaskMap<Ran>,
+    ran: TaskMap<LastRun>,
     /// The jobs that the engine runs.
     running: CpuMap<Option<JobId>>,
     touched: Vec<CpuId>,
@@ -131,14 +131,14 @@ impl<M: Matcher> Affine<M> {
     }
 
     fn add(&mut self, task: &Task, class: usize) {
-        self.tasks.push(TaskState {
+        self.tasks.push(AffineTask {
             class,
             rank: task.rank,
             fixed_key: self.order.fixed_key(task),
             ready: None,
             is_in: true,
         });
-        self.ran.push(Ran::NEVER);
+        self.ran.push(LastRun::NEVER);
         self.matcher.resize(self.tasks.len());
     }
 
@@ -238,7 +238,7 @@ impl<M: Matcher> Affine<M> {
         if let Some(job) = self.running[cpu].take()
             && self.ran[job.task].cpu == Some(cpu)
         {
-            self.ran[job.task] = Ran { cpu: Some(cpu), is_running: false, until: now };
+            self.ran[job.task] = LastRun { cpu: Some(cpu), is_running: false, until: now };
         }
     }
 
@@ -277,7 +277,7 @@ impl<M: Matcher> Affine<M> {
             return self.refusals.push(request, refusal.answer);
         }
         let class = self.class(&mask);
-        self.tasks[task] = TaskState {
+        self.tasks[task] = AffineTask {
             class,
             rank: parameters.rank,
             fixed_key: self.order.fixed_key(parameters),
@@ -292,7 +292,7 @@ impl<M: Matcher> Affine<M> {
 
     /// Refuses a new mask of a task that overlaps the mask of another task.
     fn refuse_overlap_of(&self, task: TaskId, mask: &CpuSet) -> Result<(), SystemRefusal> {
-        let overlaps = |other: &(TaskId, &TaskState)| {
+        let overlaps = |other: &(TaskId, &AffineTask)| {
             let &(id, state) = other;
             id != task && state.is_in && overlap(&self.classes[state.class], mask)
         };
@@ -440,7 +440,7 @@ impl<M: Matcher> Policy for Affine<M> {
             self.stop(now, cpu);
             match next {
                 Some(job) => {
-                    self.ran[job.task] = Ran { cpu: Some(cpu), is_running: true, until: now };
+                    self.ran[job.task] = LastRun { cpu: Some(cpu), is_running: true, until: now };
                     actions.push(Action::Run { cpu, job, budget: None });
                 }
                 None if self.online.contains(cpu) => actions.push(Action::Idle { cpu }),

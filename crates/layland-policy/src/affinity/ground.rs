@@ -7,7 +7,7 @@ use layland_model::{CpuId, CpuSet, Index, TaskId, TaskMap};
 
 /// Tasks that may use the same CPUs.
 #[derive(Clone, Debug)]
-pub(crate) struct Class<B> {
+pub(crate) struct AffinityClass<B> {
     pub cpus: B,
     pub waiting: Backlog,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Ground<B> {
     pub online: B,
     /// The CPUs that are online and have no job.
     pub idle: B,
-    pub classes: Vec<Class<B>>,
+    pub classes: Vec<AffinityClass<B>>,
     /// The number of waiting jobs of all classes.
     pub waiting: usize,
     /// The classes that may use each CPU.
@@ -75,7 +75,7 @@ impl<B: Bits> Ground<B> {
         cpus.iter().filter(|cpu| cpu.index() < count).for_each(|cpu| {
             self.classes_of[cpu.index()].push(class);
         });
-        self.classes.push(Class { cpus: B::of(cpus, count), waiting: Backlog::default() });
+        self.classes.push(AffinityClass { cpus: B::of(cpus, count), waiting: Backlog::default() });
     }
 
     /// Returns the state of the ready job of a task.

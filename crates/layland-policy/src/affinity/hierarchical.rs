@@ -33,8 +33,8 @@
 use super::affine::Affine;
 use super::backlog::PlaceInOrder;
 use super::bits::Bits;
-use super::hierarchy::{Arrival, Departure, Hierarchy};
-use super::matcher::{Matcher, Ran};
+use super::hierarchy::{ArrivalEffect, Departure, MaskHierarchy};
+use super::matcher::{LastRun, Matcher};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
 use crate::{Policy, Refusal};
@@ -86,7 +86,7 @@ enum Assignment {
 
 /// A ready job.
 #[derive(Clone, Copy, Debug)]
-struct Seat {
+struct ReadyJob {
     class: usize,
     place: PlaceInOrder,
     is_chosen: bool,
@@ -100,10 +100,10 @@ pub(crate) struct Hierarchical<B: Bits> {
     is_in_use: Vec<bool>,
     /// The node of each class in the tree.
     node_of: Vec<u32>,
-    tree: Hierarchy<B>,
+    tree: MaskHierarchy<B>,
     /// True if the tree is outdated: masks or CPUs have changed.
     is_stale: bool,
-    seats: TaskMap<Option<Seat>>,
+    seats: TaskMap<Option<ReadyJob>>,
     online: CpuSet,
     online_bits: B,
     /// The mapping that was settled last, without the tasks that have departed since.
@@ -127,7 +127,7 @@ pub(crate) struct Hierarchical<B: Bits> {
 
 impl<B: Bits> Hierarchical<B> {
     fn new(cpus: usize, assignment: Assignment) -> Self {
-        let (tree, _) = Hierarchy::new(&[], &CpuSet::new(), cpus);
+        let (tree, _) = MaskHierarchy::new(&[], &CpuSet::new(), cpus);
         Self {
             assignment,
             classes: Vec::new(),
@@ -165,7 +165,7 @@ impl<B: Bits> Hierarchical<B> {
             }
         }
         let distinct: Vec<&CpuSet> = masks.keys().collect();
-        let (tree, nodes) = Hierarchy::new(&distinct, &self.online, self.occupant.len());
+        let (tree, nodes) = MaskHierarchy::new(&distinct, &self.online, self.occupant.len());
         self.tree = tree;
         self.node_of = vec![u32::MAX; self.classes.len()];
         for (classes, node) in masks.values().zip(nodes) {
@@ -185,7 +185,7 @@ impl<B: Bits> Hierarchical<B> {
     }
 
     #[inline]
-    fn seat(&mut self, task: TaskId) -> &mut Seat {
+    fn seat(&mut self, task: TaskId) -> &mut ReadyJob {
         self.seats[task].as_mut().expect("it is ready")
     }
 
@@ -194,12 +194,12 @@ impl<B: Bits> Hierarchical<B> {
     fn admit(&mut self, place: PlaceInOrder) {
         let class = self.seat(place.task).class;
         let arrival = self.tree.arrive(self.node_of[class], place);
-        let is_chosen = arrival != Arrival::Waits;
+        let is_chosen = arrival != ArrivalEffect::Waits;
         self.seat(place.task).is_chosen = is_chosen;
         if is_chosen {
             self.entered.push(place.task);
         }
-        if let Arrival::Replaces(other) = arrival {
+        if let ArrivalEffect::Replaces(other) = arrival {
             self.seat(other.task).is_chosen = false;
             self.evicted.push(other.task);
         }
@@ -224,7 +224,7 @@ impl<B: Bits> Hierarchical<B> {
 
     /// Returns the idle CPU that Algorithm 6 assigns to the only task that starts, if there is one.
     #[inline]
-    fn idle_for(&self, task: TaskId, ran: Ran) -> Option<CpuId> {
+    fn idle_for(&self, task: TaskId, ran: LastRun) -> Option<CpuId> {
         let seat = self.seats[task].as_ref()?;
         let mask = self.tree.cpus(self.node_of[seat.class]);
         let own = ran.cpu.filter(|&cpu| mask.contains(cpu) && self.idle.contains(cpu));
@@ -244,7 +244,7 @@ impl<B: Bits> Hierarchical<B> {
     }
 
     /// Algorithm 6.
-    fn assign_local(&mut self, now: Time, ran: &TaskMap<Ran>) {
+    fn assign_local(&mut self, now: Time, ran: &TaskMap<LastRun>) {
         let Self { tree, available, reserved, pref, online_bits, mapping, .. } = self;
         // Lines 1-3.
         available.clone_from(online_bits);
@@ -286,7 +286,12 @@ impl<B: Bits> Hierarchical<B> {
     /// A mapped task runs, so its CPU prefers it. Only a task that finds no CPU without such a
     /// preference can take that CPU away. If every starting task finds one, all mapped tasks stay
     /// in place.
-    fn start_beside(&mut self, now: Time, ran: &TaskMap<Ran>, entered: &mut Vec<TaskId>) -> bool {
+    fn start_beside(
+        &mut self,
+        now: Time,
+        ran: &TaskMap<LastRun>,
+        entered: &mut Vec<TaskId>,
+    ) -> bool {
         let Self { tree, node_of, seats, idle, available, reserved, pref, starting, .. } = self;
         let node = |task: TaskId| {
             let seat = seats[task].as_ref().expect("a task that starts is ready");
@@ -385,9 +390,9 @@ impl<B: Bits> Matcher for Hierarchical<B> {
         self.cpu_of.resize(tasks, None);
     }
     #[inline]
-    fn arrive(&mut self, class: usize, place: PlaceInOrder, _ran: &TaskMap<Ran>) {
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, _ran: &TaskMap<LastRun>) {
         self.refresh();
-        self.seats[place.task] = Some(Seat { class, place, is_chosen: false });
+        self.seats[place.task] = Some(ReadyJob { class, place, is_chosen: false });
         self.admit(place);
     }
     #[inline]
@@ -410,7 +415,7 @@ impl<B: Bits> Matcher for Hierarchical<B> {
         self.idle.insert(cpu);
         self.is_stale = true;
     }
-    fn offline(&mut self, cpu: CpuId, _ran: &TaskMap<Ran>) {
+    fn offline(&mut self, cpu: CpuId, _ran: &TaskMap<LastRun>) {
         self.online.remove(cpu);
         self.online_bits.remove(cpu);
         if let Some(task) = self.occupant[cpu.index()] {
@@ -420,7 +425,7 @@ impl<B: Bits> Matcher for Hierarchical<B> {
         self.is_stale = true;
     }
     #[inline]
-    fn settle(&mut self, now: Time, ran: &TaskMap<Ran>) {
+    fn settle(&mut self, now: Time, ran: &TaskMap<LastRun>) {
         self.refresh();
         if self.entered.is_empty() && self.evicted.is_empty() && !self.must_map_all {
             return;

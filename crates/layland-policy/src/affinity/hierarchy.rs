@@ -50,7 +50,7 @@ impl<B: Bits> Node<B> {
 
 /// The effect of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
+pub(crate) enum ArrivalEffect {
     /// The task runs too.
     Enters,
     /// The task runs instead of another one.
@@ -70,11 +70,11 @@ pub(crate) enum Departure {
 
 /// The masks in use, and the ready tasks by mask.
 #[derive(Clone, Debug)]
-pub(crate) struct Hierarchy<B: Bits> {
+pub(crate) struct MaskHierarchy<B: Bits> {
     pub nodes: Vec<Node<B>>,
 }
 
-impl<B: Bits> Hierarchy<B> {
+impl<B: Bits> MaskHierarchy<B> {
     /// Returns the tree of distinct laminar masks, with the node of each. An empty mask is allowed,
     /// and always full.
     pub(crate) fn new(masks: &[&CpuSet], all: &CpuSet, cpus: usize) -> (Self, Vec<u32>) {
@@ -137,7 +137,7 @@ impl<B: Bits> Hierarchy<B> {
 
     /// Algorithm 3: a task with the mask of `node` becomes ready.
     #[inline]
-    pub(crate) fn arrive(&mut self, node: u32, place: PlaceInOrder) -> Arrival {
+    pub(crate) fn arrive(&mut self, node: u32, place: PlaceInOrder) -> ArrivalEffect {
         // Lines 2-5: the smallest full mask around it.
         let mut beta = node;
         while !self.nodes[beta as usize].is_full() {
@@ -146,7 +146,7 @@ impl<B: Bits> Hierarchy<B> {
                 // Lines 6-7.
                 self.insert(node, place);
                 self.count(node, 1);
-                return Arrival::Enters;
+                return ArrivalEffect::Enters;
             }
         }
         // Line 9: the last task within the mask, or the new one.
@@ -167,11 +167,11 @@ impl<B: Bits> Hierarchy<B> {
                 self.nodes[at as usize].backlog.insert(last);
                 self.insert(node, place);
                 self.count(node, 1);
-                Arrival::Replaces(last)
+                ArrivalEffect::Replaces(last)
             }
             Some(_) | None => {
                 self.nodes[node as usize].backlog.insert(place);
-                Arrival::Waits
+                ArrivalEffect::Waits
             }
         }
     }
@@ -249,17 +249,17 @@ mod tests {
     fn arrivals_replace_and_departures_call_back() {
         let masks: Vec<CpuSet> = ["0", "0-1", "2"].map(|cpus| cpus.parse().unwrap()).to_vec();
         let masks: Vec<&CpuSet> = masks.iter().collect();
-        let (mut tree, node_of) = Hierarchy::<u64>::new(&masks, &CpuSet::first(3), 3);
+        let (mut tree, node_of) = MaskHierarchy::<u64>::new(&masks, &CpuSet::first(3), 3);
         let all = 0;
         let [one, two, other] = [node_of[0], node_of[1], node_of[2]];
-        assert_eq!(tree.arrive(all, place(5)), Arrival::Enters);
-        assert_eq!(tree.arrive(two, place(6)), Arrival::Enters);
-        assert_eq!(tree.arrive(all, place(7)), Arrival::Enters);
-        assert_eq!(tree.arrive(one, place(8)), Arrival::Waits);
-        assert_eq!(tree.arrive(one, place(4)), Arrival::Replaces(place(7)));
+        assert_eq!(tree.arrive(all, place(5)), ArrivalEffect::Enters);
+        assert_eq!(tree.arrive(two, place(6)), ArrivalEffect::Enters);
+        assert_eq!(tree.arrive(all, place(7)), ArrivalEffect::Enters);
+        assert_eq!(tree.arrive(one, place(8)), ArrivalEffect::Waits);
+        assert_eq!(tree.arrive(one, place(4)), ArrivalEffect::Replaces(place(7)));
         // The mask of CPUs 0 and 1 is full: its last task is evicted, not the last task of all.
-        assert_eq!(tree.arrive(two, place(3)), Arrival::Replaces(place(6)));
-        assert_eq!(tree.arrive(other, place(1)), Arrival::Replaces(place(5)));
+        assert_eq!(tree.arrive(two, place(3)), ArrivalEffect::Replaces(place(6)));
+        assert_eq!(tree.arrive(other, place(1)), ArrivalEffect::Replaces(place(5)));
         assert_eq!(tree.depart(other, place(1), true), Departure::Left(Some(place(5))));
         assert_eq!(tree.depart(two, place(6), false), Departure::Waited);
         // Task 8 may use only CPU 0, which task 4 occupies; task 7 may use any.

@@ -6,7 +6,7 @@ use layland_model::{CpuId, CpuSet, Form, JobOrder, ScheduleRule, TaskId, TaskMap
 
 /// The CPU and the time at which the engine last ran a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ran {
+pub(crate) struct LastRun {
     /// The CPU, if the task ever ran.
     pub cpu: Option<CpuId>,
     /// True if the task is running there.
@@ -15,8 +15,8 @@ pub(crate) struct Ran {
     pub until: Time,
 }
 
-impl Ran {
-    pub(crate) const NEVER: Ran = Ran { cpu: None, is_running: false, until: Time::ZERO };
+impl LastRun {
+    pub(crate) const NEVER: LastRun = LastRun { cpu: None, is_running: false, until: Time::ZERO };
 
     /// Returns the key of recency: the time, and among equal times, a running task comes last.
     #[inline]
@@ -43,15 +43,15 @@ pub(crate) trait Matcher: Clone + Send + 'static {
     /// Makes room for this many tasks.
     fn resize(&mut self, tasks: usize);
     /// Handles the job of a task of this class that becomes ready.
-    fn arrive(&mut self, class: usize, place: PlaceInOrder, ran: &TaskMap<Ran>);
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, ran: &TaskMap<LastRun>);
     /// Handles the job of a task that is no longer ready.
     fn depart(&mut self, task: TaskId);
     /// Handles a CPU that becomes available.
     fn online(&mut self, cpu: CpuId);
     /// Handles a CPU that is no longer available; its job is still ready.
-    fn offline(&mut self, cpu: CpuId, ran: &TaskMap<Ran>);
+    fn offline(&mut self, cpu: CpuId, ran: &TaskMap<LastRun>);
     /// Makes the mapping final for this instant.
-    fn settle(&mut self, now: Time, ran: &TaskMap<Ran>);
+    fn settle(&mut self, now: Time, ran: &TaskMap<LastRun>);
     /// Returns the task that is matched to a CPU.
     fn on(&self, cpu: CpuId) -> Option<TaskId>;
     /// Moves the CPUs whose match may have changed since the last call into `touched`, in any

@@ -28,7 +28,7 @@ use super::affine::Affine;
 use super::backlog::PlaceInOrder;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
-use super::matcher::{Matcher, Ran};
+use super::matcher::{LastRun, Matcher};
 use crate::Policy;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
@@ -213,7 +213,7 @@ impl<B: Bits> Matcher for Strong<B> {
     fn resize(&mut self, tasks: usize) {
         self.ground.seats.resize(tasks, None);
     }
-    fn arrive(&mut self, class: usize, place: PlaceInOrder, _ran: &TaskMap<Ran>) {
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, _ran: &TaskMap<LastRun>) {
         self.ground.seats[place.task] = Some(Seat { class, place, cpu: None });
         self.place(place.task);
     }
@@ -227,7 +227,7 @@ impl<B: Bits> Matcher for Strong<B> {
         self.ground.vacate(cpu);
         self.fill(cpu);
     }
-    fn offline(&mut self, cpu: CpuId, _ran: &TaskMap<Ran>) {
+    fn offline(&mut self, cpu: CpuId, _ran: &TaskMap<LastRun>) {
         self.ground.online.remove(cpu);
         self.ground.idle.remove(cpu);
         if let Some(place) = self.ground.occupant[cpu.index()] {
@@ -236,7 +236,7 @@ impl<B: Bits> Matcher for Strong<B> {
             self.place(place.task);
         }
     }
-    fn settle(&mut self, _now: Time, _ran: &TaskMap<Ran>) {}
+    fn settle(&mut self, _now: Time, _ran: &TaskMap<LastRun>) {}
     fn on(&self, cpu: CpuId) -> Option<TaskId> {
         self.ground.occupant[cpu.index()].map(|place| place.task)
     }

@@ -22,7 +22,7 @@ use super::affine::Affine;
 use super::backlog::PlaceInOrder;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
-use super::matcher::{Matcher, Ran};
+use super::matcher::{LastRun, Matcher};
 use crate::Policy;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
@@ -54,7 +54,7 @@ pub(crate) struct Weak<B>(Ground<B>);
 
 impl<B: Bits> Weak<B> {
     /// Rule 1.
-    fn push(&mut self, mut task: TaskId, ran: &TaskMap<Ran>) {
+    fn push(&mut self, mut task: TaskId, ran: &TaskMap<LastRun>) {
         let ground = &mut self.0;
         loop {
             let mask = ground.mask(task);
@@ -95,7 +95,7 @@ impl<B: Bits> Matcher for Weak<B> {
     fn resize(&mut self, tasks: usize) {
         self.0.seats.resize(tasks, None);
     }
-    fn arrive(&mut self, class: usize, place: PlaceInOrder, ran: &TaskMap<Ran>) {
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, ran: &TaskMap<LastRun>) {
         self.0.seats[place.task] = Some(Seat { class, place, cpu: None });
         self.push(place.task, ran);
     }
@@ -109,7 +109,7 @@ impl<B: Bits> Matcher for Weak<B> {
         self.0.vacate(cpu);
         self.pull(cpu);
     }
-    fn offline(&mut self, cpu: CpuId, ran: &TaskMap<Ran>) {
+    fn offline(&mut self, cpu: CpuId, ran: &TaskMap<LastRun>) {
         self.0.online.remove(cpu);
         self.0.idle.remove(cpu);
         if let Some(place) = self.0.occupant[cpu.index()] {
@@ -117,7 +117,7 @@ impl<B: Bits> Matcher for Weak<B> {
             self.push(place.task, ran);
         }
     }
-    fn settle(&mut self, _now: Time, _ran: &TaskMap<Ran>) {}
+    fn settle(&mut self, _now: Time, _ran: &TaskMap<LastRun>) {}
     fn on(&self, cpu: CpuId) -> Option<TaskId> {
         self.0.occupant[cpu.index()].map(|place| place.task)
     }

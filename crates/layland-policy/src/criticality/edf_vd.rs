@@ -28,7 +28,7 @@
 //! that matter more. Each CPU has its own mode.
 
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
-use super::offline::{Plan, build};
+use super::offline::{MechanismPlan, build};
 use super::placing::Fits;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Policy, Refusal, State};
@@ -197,10 +197,10 @@ pub fn edf_vd(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy
     }
     let plan = |set: &MixedSet| match find(set) {
         VirtualDeadlines::Plain => {
-            Ok(Plan { mechanism: EdfVd::plain(), accepted: true, sound: true })
+            Ok(MechanismPlan { mechanism: EdfVd::plain(), accepted: true, sound: true })
         }
         VirtualDeadlines::Modes(modes) => {
-            Ok(Plan { mechanism: EdfVd::new(&modes), accepted: true, sound: true })
+            Ok(MechanismPlan { mechanism: EdfVd::new(&modes), accepted: true, sound: true })
         }
         VirtualDeadlines::Rejected => {
             Err("there are no virtual deadlines that its test accepts".to_owned())

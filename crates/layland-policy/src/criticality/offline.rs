@@ -42,7 +42,7 @@ pub(super) fn order<T: Copy>(options: &PolicyOptions, words: &[(&str, T)]) -> Re
 }
 
 /// The mechanism for the tasks of a CPU, with the result of its analysis.
-pub(super) struct Plan<M> {
+pub(super) struct MechanismPlan<M> {
     pub(super) mechanism: M,
     /// True if the analysis accepts the tasks.
     pub(super) accepted: bool,
@@ -50,7 +50,7 @@ pub(super) struct Plan<M> {
     pub(super) sound: bool,
 }
 
-fn accepts<M>(plan: Result<Plan<M>, String>) -> bool {
+fn accepts<M>(plan: Result<MechanismPlan<M>, String>) -> bool {
     plan.is_ok_and(|plan| plan.accepted)
 }
 
@@ -80,7 +80,7 @@ pub fn smc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
         CutOffOrder::Audsley => |set: &MixedSet| {
             let order = found(fixed::order(set), "ftp_smc")?;
             let mechanism = FixedPriority::new(&order, true);
-            Ok(Plan { mechanism, accepted: true, sound: true })
+            Ok(MechanismPlan { mechanism, accepted: true, sound: true })
         },
     };
     let fits: fn(&MixedSet) -> bool = match order(options, &SMC_ORDERS)? {
@@ -92,14 +92,16 @@ pub fn smc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     build("smc", system, options, &FixedPriority::new(&[], true), fits, plan)
 }
 
-fn rate_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriority>, String> {
+fn rate_monotonic_with_cut_off(set: &MixedSet) -> Result<MechanismPlan<FixedPriority>, String> {
     let mechanism = FixedPriority::new(&as_order(&rate_monotonic(set)), true);
-    Ok(Plan { mechanism, accepted: fixed::rms(set).answer().is_yes(), sound: true })
+    Ok(MechanismPlan { mechanism, accepted: fixed::rms(set).answer().is_yes(), sound: true })
 }
 
-fn criticality_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriority>, String> {
+fn criticality_monotonic_with_cut_off(
+    set: &MixedSet,
+) -> Result<MechanismPlan<FixedPriority>, String> {
     let mechanism = FixedPriority::new(&as_order(&criticality_monotonic(set)), true);
-    Ok(Plan { mechanism, accepted: fixed::cms(set).answer().is_yes(), sound: true })
+    Ok(MechanismPlan { mechanism, accepted: fixed::cms(set).answer().is_yes(), sound: true })
 }
 
 /// Returns rate-monotonic priorities with the cut-off of SMC.
@@ -155,7 +157,7 @@ pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
             }
             AdaptiveOrder::AmcRt => (found(amc_rt::order(set), "amc_rt")?, true, true),
         };
-        Ok(Plan { mechanism: Adaptive::new(&order, levels, own), accepted, sound })
+        Ok(MechanismPlan { mechanism: Adaptive::new(&order, levels, own), accepted, sound })
     };
     // The test as printed in the paper is unsound, and may accept anything.
     let by_level = order != AdaptiveOrder::AmcIaPaper;
@@ -184,15 +186,14 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
         let instants: Vec<Option<i64>> =
             found.zero_slack.values().map(|instant| instant.map(Duration::ns)).collect();
         let mechanism = ZeroSlack::new(&as_order(&found.order), &instants, late);
-        Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: !paper })
+        Ok(MechanismPlan { mechanism, accepted: found.answer.is_yes(), sound: !paper })
     };
     // A task of low priority that completes before its zero-slack instant delays no task, so levels
     // may be overfull.
-    let fits = Fits::with_refusals(|set: &MixedSet, before: &mut Refused| match paper {
-        true => accepts(plan(set)),
-        false => before.has_instants(set),
-    })
-    .and_sound(!paper);
+    let is_accepted = |set: &MixedSet, before: &mut Refused| {
+        if paper { accepts(plan(set)) } else { before.has_instants(set) }
+    };
+    let fits = Fits::with_refusals(is_accepted).and_sound(!paper);
     build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
 }
 
@@ -208,7 +209,7 @@ pub fn pt(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, S
         }
         let slices = found.slices.values().copied().collect();
         let mechanism = Transformed::new(&as_order(&found.order), slices);
-        Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: true })
+        Ok(MechanismPlan { mechanism, accepted: found.answer.is_yes(), sound: true })
     };
     let fits = Fits::by_level(period_transformation::accepts);
     build("pt", system, options, &Transformed::new(&[], Vec::new()), fits, plan)
@@ -249,9 +250,12 @@ fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String
 /// Tests whether there are lists. For `safe` it does not build them.
 fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Accepts> {
     let safe = !matches!(options.text("lists"), Some("lb" | "ija" | "ija-floor"));
-    let accepts = move |set: &MixedSet, before: &mut Refused| match safe {
-        true => fjp::accepts_unless(set, fjp::JOBS, &mut before.stuck),
-        false => job_lists(set, options).is_ok(),
+    let accepts = move |set: &MixedSet, before: &mut Refused| {
+        if safe {
+            fjp::accepts_unless(set, fjp::JOBS, &mut before.stuck)
+        } else {
+            job_lists(set, options).is_ok()
+        }
     };
     Fits::with_refusals(accepts).and_by_level(safe).and_sound(safe)
 }
@@ -265,7 +269,7 @@ pub fn plrs(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>,
     let plan = |set: &MixedSet| {
         let JobLists { lists, sound, .. } = job_lists(set, options)?;
         let mechanism = ListReuse::new(lists, true, levels, own);
-        Ok(Plan { mechanism, accepted: true, sound })
+        Ok(MechanismPlan { mechanism, accepted: true, sound })
     };
     let idle = ListReuse::new(Vec::new(), true, levels, own);
     build("plrs", system, options, &idle, fits_with_lists(options), plan)
@@ -282,7 +286,7 @@ pub fn ocbp(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>,
     let plan = |set: &MixedSet| {
         let JobLists { lists, rescan, sound } = job_lists(set, options)?;
         let mechanism = Recomputed::new(lists, Some(rescan), releases, levels, own);
-        Ok(Plan { mechanism, accepted: true, sound })
+        Ok(MechanismPlan { mechanism, accepted: true, sound })
     };
     let idle = Recomputed::new(Vec::new(), None, releases, levels, own);
     build("ocbp", system, options, &idle, fits_with_lists(options), plan)
@@ -299,7 +303,7 @@ pub(super) fn build<M: Mechanism>(
     options: &PolicyOptions,
     idle: &M,
     fits: Fits<impl Accepts>,
-    plan: impl Fn(&MixedSet) -> Result<Plan<M>, String>,
+    plan: impl Fn(&MixedSet) -> Result<MechanismPlan<M>, String>,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
     let slow = system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE);
     if let Some((cpu, speed)) = slow {

@@ -22,7 +22,7 @@ use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 
 /// The test whether the analysis of a mechanism accepts the tasks of a CPU, without its plan. The
-/// heuristic runs it for every task and CPU. Its result equals [`Plan::accepted`].
+/// heuristic runs it for every task and CPU. Its result equals [`MechanismPlan::accepted`].
 pub(super) struct Fits<A> {
     /// True if it never accepts tasks that need more than a CPU at some level
     /// ([`MixedSet::share`]).

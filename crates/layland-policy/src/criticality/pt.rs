@@ -40,7 +40,7 @@ impl Transformed {
 
 impl Mechanism for Transformed {
     fn exhausted(&mut self, jobs: &mut Jobs, member: usize) {
-        let Member { own, task } = Member::of(jobs, member);
+        let TransformedTask { own, task } = TransformedTask::of(jobs, member);
         if jobs.first(member).is_some_and(|job| job.executed >= own) {
             jobs.abort_first(member);
         } else {
@@ -51,7 +51,7 @@ impl Mechanism for Transformed {
     fn advance(&mut self, jobs: &mut Jobs, now: Time) {
         for member in 0..self.slices.len() {
             let Slices { count, length, budget } = self.slices[member];
-            let Member { own, task } = Member::of(jobs, member);
+            let TransformedTask { own, task } = TransformedTask::of(jobs, member);
             let Some(job) = jobs.first_mut(member) else { continue };
             let slice = ((now - job.release).ns() / length).clamp(0, count - 1);
             if slice > job.slice {
@@ -85,14 +85,14 @@ impl Mechanism for Transformed {
 }
 
 /// The parameters of a task that are needed while its jobs change.
-struct Member {
+struct TransformedTask {
     own: i64,
     task: layland_model::TaskId,
 }
 
-impl Member {
-    fn of(jobs: &Jobs, member: usize) -> Member {
+impl TransformedTask {
+    fn of(jobs: &Jobs, member: usize) -> TransformedTask {
         let member = &jobs.members()[member];
-        Member { own: member.own_bound(), task: member.task }
+        TransformedTask { own: member.own_bound(), task: member.task }
     }
 }

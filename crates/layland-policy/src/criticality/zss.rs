@@ -68,7 +68,7 @@ enum Cause {
 
 /// A job that is critical or late, in the order of the heap: the last one is on top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct HeapEntry {
     /// Tasks of lower criticality than this are suspended.
     below: usize,
     cause: Cause,
@@ -85,7 +85,7 @@ pub struct ZeroSlack {
     /// The zero-slack instants that are before the deadline.
     zero_slack: Vec<Option<i64>>,
     late: Late,
-    heap: BinaryHeap<Entry>,
+    heap: BinaryHeap<HeapEntry>,
     /// The number of late jobs of each task, which are its first ones. (Like the heap, this follows
     /// from the jobs and the time, so that [`save`](Mechanism::save) need not write it.)
     late_jobs: Vec<usize>,
@@ -136,7 +136,7 @@ impl ZeroSlack {
 
     fn push(&mut self, member: usize, job: JobId, below: usize, cause: Cause) {
         let place = Reverse(self.place[member]);
-        self.heap.push(Entry { below, cause, place, member, job });
+        self.heap.push(HeapEntry { below, cause, place, member, job });
     }
 
     /// Removes the entry of a job, if it has one; it is on top unless other entries suspend the

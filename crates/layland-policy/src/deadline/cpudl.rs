@@ -16,20 +16,20 @@ const NOT_IN_HEAP: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cpudl {
     free: CpuSet,
-    late: Late,
+    late: BusyCpus,
 }
 
 /// The CPUs that are not free.
 #[derive(Clone, Debug)]
-enum Late {
+enum BusyCpus {
     /// By CPU; [`NOT_LATE`] for a CPU that is free or not contained.
     Few(Vec<Time>),
     Many(Heap),
 }
 
-impl Default for Late {
+impl Default for BusyCpus {
     fn default() -> Self {
-        Late::Few(Vec::new())
+        BusyCpus::Few(Vec::new())
     }
 }
 
@@ -47,9 +47,9 @@ impl Cpudl {
             Some(key) => {
                 self.free.remove(cpu);
                 match &mut self.late {
-                    Late::Few(keys) if cpu.index() < keys.len() => keys[cpu.index()] = key,
-                    Late::Few(_) => self.set_new(cpu, key),
-                    Late::Many(heap) => heap.set(cpu, key),
+                    BusyCpus::Few(keys) if cpu.index() < keys.len() => keys[cpu.index()] = key,
+                    BusyCpus::Few(_) => self.set_new(cpu, key),
+                    BusyCpus::Many(heap) => heap.set(cpu, key),
                 }
             }
             None => {
@@ -62,7 +62,7 @@ impl Cpudl {
     /// Sets the deadline of a CPU beyond the end of the list.
     #[cold]
     fn set_new(&mut self, cpu: CpuId, key: Time) {
-        let Late::Few(keys) = &mut self.late else { return };
+        let BusyCpus::Few(keys) = &mut self.late else { return };
         if cpu.index() < Cpudl::FEW {
             keys.resize(cpu.index() + 1, NOT_LATE);
             keys[cpu.index()] = key;
@@ -73,7 +73,7 @@ impl Cpudl {
             heap.set(CpuId::from_index(at), key);
         }
         heap.set(cpu, key);
-        self.late = Late::Many(heap);
+        self.late = BusyCpus::Many(heap);
     }
 
     /// Removes a CPU.
@@ -85,12 +85,12 @@ impl Cpudl {
     #[inline]
     fn take_out(&mut self, cpu: CpuId) {
         match &mut self.late {
-            Late::Few(keys) => {
+            BusyCpus::Few(keys) => {
                 if let Some(key) = keys.get_mut(cpu.index()) {
                     *key = NOT_LATE;
                 }
             }
-            Late::Many(heap) => heap.take_out(cpu),
+            BusyCpus::Many(heap) => heap.take_out(cpu),
         }
     }
 
@@ -104,7 +104,7 @@ impl Cpudl {
     #[inline]
     pub(crate) fn latest(&self, preferred: CpuId) -> Option<(CpuId, Time)> {
         let (key, first, own) = match &self.late {
-            Late::Few(keys) => {
+            BusyCpus::Few(keys) => {
                 let (mut latest, mut first) = (NOT_LATE, 0);
                 for (at, &key) in keys.iter().enumerate() {
                     first = if key > latest { at } else { first };
@@ -115,7 +115,7 @@ impl Cpudl {
                 }
                 (latest, CpuId::from_index(first), keys.get(preferred.index()).copied())
             }
-            Late::Many(heap) => {
+            BusyCpus::Many(heap) => {
                 let &(key, first) = heap.entries.first()?;
                 (key, first, heap.key(preferred))
             }
@@ -136,12 +136,12 @@ impl Cpudl {
             }
         }
         let (found, late) = match &self.late {
-            Late::Few(keys) => {
+            BusyCpus::Few(keys) => {
                 let late = keys.iter().enumerate().filter(|&(_, &key)| key != NOT_LATE);
                 let entries = late.map(|(at, &key)| order((key, CpuId::from_index(at))));
                 (entries.clone().max(), entries.count())
             }
-            Late::Many(heap) => {
+            BusyCpus::Many(heap) => {
                 (heap.entries.first().map(|&entry| order(entry)), heap.entries.len())
             }
         };

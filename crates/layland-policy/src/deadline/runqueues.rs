@@ -10,7 +10,7 @@
 //! | `rq[c]` | [`Queue`] | the queued threads, with the running one |
 //! | `curr[c]` | `curr[c]` | the thread that CPU `c` runs |
 //! | `need[c]` | `need` | the CPUs that have to reschedule |
-//! | `p.cpu` | [`Thread::cpu`] | the current or last queue of `p` |
+//! | `p.cpu` | [`ReservedThread::cpu`] | the current or last queue of `p` |
 //! | `earliest(c)` | [`RunQueues::earliest`] | the earliest deadline queued on `c` |
 //!
 //! Order within a queue, by the option `tie`: `running`: deadline, then the running thread, then the
@@ -38,9 +38,9 @@ mod thread;
 pub use instant::Threads;
 pub(crate) use requests::Renewal;
 pub(crate) use rules::Rules;
-pub(crate) use thread::Thread;
+pub(crate) use thread::ReservedThread;
 
-use load::Load;
+use load::CpuLoads;
 use sources::Sources;
 
 use super::accounts::Accounts;
@@ -87,14 +87,14 @@ impl Queue {
 #[derive(Clone, Debug)]
 pub(crate) struct RunQueues {
     pub now: Time,
-    pub threads: TaskMap<Thread>,
+    pub threads: TaskMap<ReservedThread>,
     pub curr: CpuMap<Option<TaskId>>,
     /// The CPUs of each cluster, and the online ones among them.
     pub clusters: Vec<CpuSet>,
     pub usable: Vec<CpuSet>,
     pub cpudl: Vec<Cpudl>,
     /// `U_j`, if the policy needs it.
-    pub load: Option<Load>,
+    pub load: Option<CpuLoads>,
     sources: Sources,
     tie: Tie,
     lag_reset: bool,
@@ -146,7 +146,7 @@ impl RunQueues {
             threads: system
                 .tasks
                 .values()
-                .map(|task| Thread::new(task, &clusters[task.cluster], 0))
+                .map(|task| ReservedThread::new(task, &clusters[task.cluster], 0))
                 .collect(),
             curr: CpuMap::filled(None, cpus),
             usable: vec![CpuSet::new(); clusters.len()],
@@ -187,7 +187,7 @@ impl RunQueues {
 
     /// Maintains `load` from now on: the sum of the bandwidths of the threads of each CPU.
     pub(crate) fn keep_load(&mut self) {
-        let mut load = Load::new(self.curr.len());
+        let mut load = CpuLoads::new(self.curr.len());
         for thread in self.threads.values() {
             if thread.server.state != ServerState::Dead {
                 load.add(thread.cpu, &thread.u);
@@ -258,7 +258,7 @@ impl RunQueues {
     pub(crate) fn pushable(
         &self,
         c: CpuId,
-        mut is_wanted: impl FnMut(&Thread) -> bool,
+        mut is_wanted: impl FnMut(&ReservedThread) -> bool,
     ) -> Option<TaskId> {
         let is_free = |&(_, _, p): &(Time, u32, TaskId)| {
             let thread = &self.threads[p];

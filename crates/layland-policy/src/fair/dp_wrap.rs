@@ -33,7 +33,7 @@
 //! - On a machine that is late, the layout stays in its place on the ideal time line. The time of
 //!   context switches is lost, and must be part of the WCETs.
 
-use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
+use super::parts::{FairPart, Frame, NEVER, Parts, PlannedTime, policy_of_parts};
 use super::preparation::{IMPLICIT, OVERLOAD, PERIODIC, Prepared, Releases, prepare};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
@@ -67,7 +67,7 @@ pub(super) fn policy() -> PolicyInfo {
 /// If DP-WRAP cannot schedule the system.
 pub fn dp_wrap(system: &System, options: &PolicyOptions) -> Result<DpWrap, SystemRefusal> {
     let Prepared { order, grid, .. } = prepare("dp-wrap", system, Releases::Known)?;
-    let member = |&task: &_| Member {
+    let member = |&task: &_| WrappedTask {
         job: JobId { task, seq: 0 },
         ready: false,
         served: false,
@@ -83,7 +83,7 @@ pub fn dp_wrap(system: &System, options: &PolicyOptions) -> Result<DpWrap, Syste
         mirror: options.switch("mirror", true)?,
         slice: Slice { start: 0, end: 0, is_odd: true },
         slices: 0,
-        account: Account::default(),
+        account: PlannedTime::default(),
     };
     Ok(DpWrap(Parts::of_all("dp-wrap", wrap, &order)))
 }
@@ -106,7 +106,7 @@ policy_of_parts!(DpWrap);
 
 /// A task, and its ready job.
 #[derive(Clone, Debug)]
-struct Member {
+struct WrappedTask {
     job: JobId,
     ready: bool,
     /// True if the share of this slice is for its job.
@@ -117,12 +117,13 @@ struct Member {
     period: i64,
 }
 
-impl Member {
+impl WrappedTask {
     /// Returns the first deadline or release after `t`.
     fn next_release(&self, t: i64) -> i64 {
-        match t < self.offset {
-            true => self.offset,
-            false => self.offset + ((t - self.offset) / self.period + 1) * self.period,
+        if t < self.offset {
+            self.offset
+        } else {
+            self.offset + ((t - self.offset) / self.period + 1) * self.period
         }
     }
 }
@@ -148,7 +149,7 @@ struct Piece {
 #[derive(Clone, Debug)]
 struct Wrap {
     frame: Frame,
-    members: Vec<Member>,
+    members: Vec<WrappedTask>,
     mirror: bool,
     slice: Slice,
     /// The pieces of each CPU in this slice, unordered.
@@ -156,7 +157,7 @@ struct Wrap {
     /// The number of slices that have begun.
     slices: u64,
     /// Unused, since the layout alone decides; the trait requires it.
-    account: Account,
+    account: PlannedTime,
 }
 
 impl Wrap {
@@ -167,7 +168,7 @@ impl Wrap {
         let start = slice.end;
         // A window of a task off the grid ends at the last multiple of the unit, and the next one
         // begins at the first multiple.
-        let border = |member: &Member| {
+        let border = |member: &WrappedTask| {
             let release = member.next_release(start);
             num_integer::div_floor(release, unit).saturating_mul(unit).max(start + unit)
         };
@@ -191,9 +192,10 @@ impl Wrap {
                     (cpu, at) = (cpu + 1, 0);
                 }
                 let part = share.min(length - at);
-                let (from, to) = match *mirror && slice.is_odd {
-                    true => (slice.end - at - part, slice.end - at),
-                    false => (slice.start + at, slice.start + at + part),
+                let (from, to) = if *mirror && slice.is_odd {
+                    (slice.end - at - part, slice.end - at)
+                } else {
+                    (slice.start + at, slice.start + at + part)
                 };
                 layout[cpu].push(Piece { member: index as u32, from, to });
                 at += part;
@@ -203,7 +205,7 @@ impl Wrap {
     }
 }
 
-impl Part for Wrap {
+impl FairPart for Wrap {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -232,11 +234,11 @@ impl Part for Wrap {
 
     fn advance(&mut self, _past: i64) {}
 
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)> {
         std::iter::empty()
     }
 
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>) {
         let member = &self.members[member];
         (&mut self.account, member.ready.then_some(member.job))
     }

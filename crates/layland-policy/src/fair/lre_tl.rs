@@ -4,7 +4,7 @@
 //! | paper | here |
 //! |-------|------|
 //! | T-L plane | `Plane`: no deadline lies inside |
-//! | local remaining execution `l_i` | `Member::left` |
+//! | local remaining execution `l_i` | `PlaneTask::left` |
 //! | local utilization | `left` over the time to the end of the plane |
 //! | event B | a running task has nothing left in this plane |
 //! | event C | a waiting task has as much left as there is time in this plane |
@@ -46,7 +46,7 @@
 //!   provided less time than planned. It is added to the next share.
 //! - While no job is ready, planes pass without an update; the next arrival accounts for them.
 
-use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
+use super::parts::{FairPart, Frame, NEVER, Parts, PlannedTime, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
 use super::preparation::{IMPLICIT, OVERLOAD, Prepared, Releases, SPORADIC, prepare};
 use crate::info::{PolicyInfo, SystemRefusal};
@@ -81,7 +81,7 @@ pub(super) fn policy() -> PolicyInfo {
 /// If LRE-TL cannot schedule the system.
 pub fn lre_tl(system: &System) -> Result<LreTl, SystemRefusal> {
     let Prepared { order, grid, .. } = prepare("lre-tl", system, Releases::Separated)?;
-    let member = |&task: &_| Member {
+    let member = |&task: &_| PlaneTask {
         job: JobId { task, seq: 0 },
         rate: grid.tasks[task].numerator,
         ready: false,
@@ -90,7 +90,7 @@ pub fn lre_tl(system: &System) -> Result<LreTl, SystemRefusal> {
         served: false,
         left: 0,
         seat: Seat::NOWHERE,
-        account: Account::default(),
+        account: PlannedTime::default(),
     };
     let cpus: Vec<CpuId> = system.platform.cpus().collect();
     let shortest = grid.tasks.values().map(|rate| rate.window.ns()).min();
@@ -125,7 +125,7 @@ policy_of_parts!(LreTl);
 
 /// A task, and its ready job.
 #[derive(Clone, Debug)]
-struct Member {
+struct PlaneTask {
     job: JobId,
     /// The rate, in units of the grid.
     rate: i64,
@@ -139,10 +139,10 @@ struct Member {
     /// The time that it may still execute in this plane; 0 if it has no job.
     left: i64,
     seat: Seat,
-    account: Account,
+    account: PlannedTime,
 }
 
-impl Seated for Member {
+impl Seated for PlaneTask {
     fn seat(&mut self) -> &mut Seat {
         &mut self.seat
     }
@@ -162,7 +162,7 @@ type Waiting = (bool, Reverse<i64>, bool, u32);
 #[derive(Clone, Debug)]
 struct Planes {
     frame: Frame,
-    members: Vec<Member>,
+    members: Vec<PlaneTask>,
     placing: Placing,
     /// The shortest window of a job.
     shortest: i64,
@@ -280,7 +280,7 @@ impl Planes {
     }
 }
 
-impl Part for Planes {
+impl FairPart for Planes {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -332,12 +332,12 @@ impl Part for Planes {
         self.skip();
     }
 
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)> {
         let ready = self.members.iter_mut().filter(|member| member.ready);
         ready.map(|member| (&mut member.account, &mut member.left))
     }
 
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>) {
         let member = &mut self.members[member];
         (&mut member.account, member.ready.then_some(member.job))
     }

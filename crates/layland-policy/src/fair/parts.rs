@@ -83,7 +83,7 @@ impl Frame {
 }
 
 /// A subsystem or a hierarchy. Times are in nanoseconds.
-pub(super) trait Part: Clone + Debug + Send + 'static {
+pub(super) trait FairPart: Clone + Debug + Send + 'static {
     /// Returns the common state.
     fn frame(&self) -> &Frame;
     /// Returns the common state for changes.
@@ -103,9 +103,9 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
     /// Accounts for running jobs that have run for `past`, up to now.
     fn advance(&mut self, past: i64);
     /// Returns the planned and received times of the tasks, with their remaining budgets.
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)>;
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)>;
     /// Returns the account of a task, and its ready job.
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>);
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>);
     /// Processes the events of now, and selects jobs. Returns the time of the next event.
     fn select(&mut self) -> i64;
     /// Returns the job that is selected for the CPU of this index, if it is ready.
@@ -130,7 +130,7 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
     fn settle(&mut self) {
         if self.frame().is_measured {
             for (account, remaining) in self.accounts() {
-                let Account { planned, got, .. } = *account;
+                let PlannedTime { planned, got, .. } = *account;
                 *remaining = (*remaining + planned - got).max(0);
                 (account.planned, account.got) = (0, 0);
             }
@@ -156,7 +156,7 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
 /// The time planned for a task since the last decision, and the time that it has received. In
 /// nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Account {
+pub(super) struct PlannedTime {
     pub planned: i64,
     pub got: i64,
     /// The total time that its ready job has received.
@@ -205,7 +205,7 @@ pub(super) struct Parts<P> {
     refusals: Refusals,
 }
 
-impl<P: Part> Parts<P> {
+impl<P: FairPart> Parts<P> {
     pub(super) fn new(
         name: &'static str,
         parts: Vec<P>,
@@ -288,7 +288,7 @@ impl<P: Part> Parts<P> {
     }
 }
 
-impl<P: Part> Policy for Parts<P> {
+impl<P: FairPart> Policy for Parts<P> {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Release { job, release, deadline } => {

@@ -39,7 +39,7 @@
 //! - On a machine that is late, a slot begins when the policy receives its timer. The time of
 //!   context switches is part of the slots, and must be part of the WCETs.
 
-use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
+use super::parts::{FairPart, Frame, NEVER, Parts, PlannedTime, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
 use super::preparation::{Deadlines, Releases, SPORADIC, takes};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
@@ -126,7 +126,7 @@ pub fn slots(
 pub fn pd2(system: &System, options: &PolicyOptions, early: bool) -> Result<Pd2, SystemRefusal> {
     let (slots, anchors) = slots(system, options, early)?;
     let order = system.by_rank();
-    let member = |&task: &_| Member {
+    let member = |&task: &_| Pd2Task {
         job: JobId { task, seq: 0 },
         weight: slots.weights[task],
         relative_deadline: system.tasks[task].deadline.ns(),
@@ -144,7 +144,7 @@ pub fn pd2(system: &System, options: &PolicyOptions, early: bool) -> Result<Pd2,
         early,
         anchors,
         slot: -1,
-        account: Account::default(),
+        account: PlannedTime::default(),
         eligible: Vec::with_capacity(order.len()),
         chosen: Vec::with_capacity(order.len()),
     };
@@ -166,7 +166,7 @@ policy_of_parts!(Pd2);
 
 /// A task, and its ready job.
 #[derive(Clone, Debug)]
-struct Member {
+struct Pd2Task {
     job: JobId,
     weight: Weight,
     relative_deadline: i64,
@@ -178,16 +178,16 @@ struct Member {
     seat: Seat,
 }
 
-impl Seated for Member {
+impl Seated for Pd2Task {
     fn seat(&mut self) -> &mut Seat {
         &mut self.seat
     }
 }
 
 /// The priority of a job: see the file header. The smaller key runs.
-type Key = (i64, Reverse<bool>, Reverse<i64>, u32);
+type Pd2Key = (i64, Reverse<bool>, Reverse<i64>, u32);
 
-impl Member {
+impl Pd2Task {
     /// Returns the number of the next subtask of its job.
     fn subtask(&self) -> i64 {
         self.given + 1
@@ -195,19 +195,18 @@ impl Member {
 
     /// Returns the first slot in which its job may run.
     fn eligible_from(&self, early: bool) -> i64 {
-        match early {
-            true => self.anchor,
-            false => self.anchor.saturating_add(self.weight.release(self.subtask())),
+        if early {
+            self.anchor
+        } else {
+            self.anchor.saturating_add(self.weight.release(self.subtask()))
         }
     }
 
-    fn key(&self, rank: u32) -> Key {
+    fn key(&self, rank: u32) -> Pd2Key {
         let (weight, i) = (self.weight, self.subtask());
         let overlaps = weight.overlaps(i);
-        let group = match overlaps {
-            true if weight.is_heavy() => self.anchor + weight.group_deadline(i),
-            _ => 0,
-        };
+        let group =
+            if overlaps && weight.is_heavy() { self.anchor + weight.group_deadline(i) } else { 0 };
         (self.anchor.saturating_add(weight.deadline(i)), Reverse(overlaps), Reverse(group), rank)
     }
 
@@ -226,16 +225,16 @@ impl Member {
 #[derive(Clone, Debug)]
 struct Schedule {
     frame: Frame,
-    members: Vec<Member>,
+    members: Vec<Pd2Task>,
     placing: Placing,
     early: bool,
     anchors: Anchors,
     /// The slot of the last decision.
     slot: i64,
     /// Unused, since slots alone count; the trait requires it.
-    account: Account,
+    account: PlannedTime,
     /// Scratch.
-    eligible: Vec<Key>,
+    eligible: Vec<Pd2Key>,
     chosen: Vec<u32>,
 }
 
@@ -277,7 +276,7 @@ impl Schedule {
     }
 }
 
-impl Part for Schedule {
+impl FairPart for Schedule {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -310,11 +309,11 @@ impl Part for Schedule {
 
     fn advance(&mut self, _past: i64) {}
 
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)> {
         std::iter::empty()
     }
 
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>) {
         let member = &self.members[member];
         (&mut self.account, member.ready.then_some(member.job))
     }
@@ -349,13 +348,12 @@ impl Part for Schedule {
         let from_now = |slot: i64| slot.saturating_mul(unit).saturating_sub(now);
         for member in &self.members {
             state.number(i64::from(member.ready));
-            match member.ready {
-                true => {
-                    state.number(from_now(member.anchor));
-                    state.number(member.given);
-                }
+            if member.ready {
+                state.number(from_now(member.anchor));
+                state.number(member.given);
+            } else {
                 // An anchor in the past does not delay a job that has yet to be released.
-                false => state.number(from_now(member.next_anchor()).max(0)),
+                state.number(from_now(member.next_anchor()).max(0));
             }
         }
         Placing::save(self.members.iter().map(|member| &member.seat), state);

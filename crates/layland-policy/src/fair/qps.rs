@@ -3,8 +3,8 @@
 //!
 //! | paper | here |
 //! |-------|------|
-//! | execution set of a processor | `Set`, made before the start by [`quasi_partition`] |
-//! | major set, excess `x` | `Set` with a `Major` part, `excess` |
+//! | execution set of a processor | `ClientSet`, made before the start by [`quasi_partition`] |
+//! | major set, excess `x` | `ClientSet` with a `Major` part, `excess` |
 //! | dedicated servers `S_A`, `S_B` | `Major::budgets` |
 //! | master `S_M` | a client of the set of a CPU with a larger number |
 //! | slave `S_S` | implied: it runs exactly when the master does |
@@ -65,8 +65,8 @@ use super::preparation::{Prepared, Releases, by_task, prepare, quasi_rule, refus
 use crate::Count;
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
-use clients::{Client, ClientKind};
-use hierarchy::{Hierarchy, Major, Set};
+use clients::{ClientKind, QpsClient};
+use hierarchy::{ClientSet, Hierarchy, Major};
 use layland_model::{JobId, System};
 use layland_offline::{Client as Item, Hierarchy as Sets, quasi_partition};
 
@@ -158,13 +158,13 @@ pub fn qps(system: &System, options: &PolicyOptions) -> Result<Qps, SystemRefusa
                     }
                 };
                 let set = part.sets.len() as u32;
-                part.clients.push(Client::new(kind, number as u32, rate, set));
+                part.clients.push(QpsClient::new(kind, number as u32, rate, set));
             }
             let major = set
                 .master
                 .as_ref()
                 .map(|master| Major::new(grid.units(&master.excess), first + master.split as u32));
-            part.sets.push(Set::new(first, part.clients.len() as u32, major));
+            part.sets.push(ClientSet::new(first, part.clients.len() as u32, major));
         }
         for (set, client) in part.sets.iter_mut().zip(master_of) {
             if let Some(major) = &mut set.major {

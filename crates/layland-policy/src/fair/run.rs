@@ -41,7 +41,7 @@
 //! A server that runs without a pending client is not a mistake but the price of optimality: RUN is
 //! not work-conserving.
 
-use super::parts::{Account, Frame, NEVER, NONE, Part, Parts, policy_of_parts};
+use super::parts::{FairPart, Frame, NEVER, NONE, Parts, PlannedTime, policy_of_parts};
 use super::preparation::{Prepared, Releases, by_task, prepare, reduction_rules, refusal};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Count, State};
@@ -92,7 +92,7 @@ pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusa
                         places[seat] = (index as u32, part.members.len() as u32);
                         let task = order[seat];
                         let parameters = &system.tasks[task];
-                        part.members.push(Member {
+                        part.members.push(PackedTask {
                             job: JobId { task, seq: 0 },
                             seat: seat as u32,
                             rate: grid.tasks[task].numerator,
@@ -100,7 +100,7 @@ pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusa
                             next_release: parameters.offset.ns(),
                             deadline: 0,
                             remaining: 0,
-                            account: Account::default(),
+                            account: PlannedTime::default(),
                             ready: false,
                             executed: false,
                             picked: false,
@@ -151,7 +151,7 @@ policy_of_parts!(Run);
 
 /// A task. Times are in nanoseconds.
 #[derive(Clone, Debug)]
-struct Member {
+struct PackedTask {
     /// Its ready job, or the last one.
     job: JobId,
     /// Its number.
@@ -163,7 +163,7 @@ struct Member {
     /// The end of the current window, and the execution that remains in it.
     deadline: i64,
     remaining: i64,
-    account: Account,
+    account: PlannedTime,
     /// True if there is a job; true if that job has executed.
     ready: bool,
     executed: bool,
@@ -196,7 +196,7 @@ pub(super) struct Subsystem {
     frame: Frame,
     /// The servers, top-down: every one before its clients.
     nodes: Vec<Node>,
-    members: Vec<Member>,
+    members: Vec<PackedTask>,
     /// The member on each CPU, or [`NONE`].
     on: Vec<u32>,
     /// Scratch: the picked members that are on no CPU.
@@ -362,7 +362,7 @@ impl Subsystem {
     }
 }
 
-impl Member {
+impl PackedTask {
     /// Begins the next window: up to the end of the next job, or to its release if that is not now.
     fn open(&mut self, now: i64, unit: i64) {
         let release = num_integer::div_ceil(self.next_release, unit) * unit;
@@ -379,7 +379,7 @@ impl Member {
     }
 }
 
-impl Part for Subsystem {
+impl FairPart for Subsystem {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -427,11 +427,11 @@ impl Part for Subsystem {
         }
     }
 
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)> {
         self.members.iter_mut().map(|member| (&mut member.account, &mut member.remaining))
     }
 
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>) {
         let member = &mut self.members[member];
         (&mut member.account, member.ready.then_some(member.job))
     }

@@ -6,8 +6,8 @@
 //! |-------|------|
 //! | active task, `d_i(t)` | a task whose window is not over, and the end of its window; for any other task `d_i(t)` is `t` |
 //! | higher priority, `hp_i(t)` | the tasks before it in `Lanes::order`: by `d_i(t)`, then by rank |
-//! | remaining execution `ret_i(t)` | the sum of `Member::allotted` and `Member::unplaced` |
-//! | allotment `al_{i,j}` | `Member::allotted`, by lane |
+//! | remaining execution `ret_i(t)` | the sum of `LaneTask::allotted` and `LaneTask::unplaced` |
+//! | allotment `al_{i,j}` | `LaneTask::allotted`, by lane |
 //! | reservation `res_{i,j}(t1, t2)` | the sums of `Lane` |
 //! | processor `pi_j` | a *lane*, whose CPU can change: see below |
 //!
@@ -56,7 +56,7 @@
 //! - Refinements that migrate less (clusters of tasks that fit on a CPU, work that is done ahead on
 //!   idle CPUs) are not implemented.
 
-use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
+use super::parts::{FairPart, Frame, NEVER, Parts, PlannedTime, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
 use super::preparation::{IMPLICIT, OVERLOAD, Prepared, Releases, SPORADIC, prepare};
 use crate::info::{PolicyInfo, SystemRefusal};
@@ -91,7 +91,7 @@ pub(super) fn policy() -> PolicyInfo {
 pub fn u_edf(system: &System) -> Result<UEdf, SystemRefusal> {
     let Prepared { order, grid, .. } = prepare("u-edf", system, Releases::Separated)?;
     let cpus: Vec<CpuId> = system.platform.cpus().collect();
-    let member = |&task: &_| Member {
+    let member = |&task: &_| LaneTask {
         job: JobId { task, seq: 0 },
         rate: grid.tasks[task].numerator,
         window: grid.tasks[task].window.ns(),
@@ -104,7 +104,7 @@ pub fn u_edf(system: &System) -> Result<UEdf, SystemRefusal> {
         ended: -1,
         lane: 0,
         seat: Seat::NOWHERE,
-        account: Account::default(),
+        account: PlannedTime::default(),
     };
     let lanes = Lanes {
         members: order.iter().map(member).collect(),
@@ -137,7 +137,7 @@ policy_of_parts!(UEdf);
 
 /// A task, and its ready job.
 #[derive(Clone, Debug)]
-struct Member {
+struct LaneTask {
     job: JobId,
     /// The rate, in units of the grid.
     rate: i64,
@@ -160,10 +160,10 @@ struct Member {
     /// The lane that ran it last.
     lane: usize,
     seat: Seat,
-    account: Account,
+    account: PlannedTime,
 }
 
-impl Member {
+impl LaneTask {
     /// Returns true if a window begins now: that of a released job, or another one of a job that is
     /// not complete.
     fn opens(&self, now: i64) -> bool {
@@ -177,7 +177,7 @@ impl Member {
     }
 }
 
-impl Seated for Member {
+impl Seated for LaneTask {
     fn seat(&mut self) -> &mut Seat {
         &mut self.seat
     }
@@ -195,7 +195,7 @@ struct Lane {
 #[derive(Clone, Debug)]
 struct Lanes {
     frame: Frame,
-    members: Vec<Member>,
+    members: Vec<LaneTask>,
     placing: Placing,
     /// The tasks in the order of priority, as of the last allotment.
     order: Vec<u32>,
@@ -292,7 +292,7 @@ impl Lanes {
     }
 }
 
-impl Part for Lanes {
+impl FairPart for Lanes {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -348,12 +348,12 @@ impl Part for Lanes {
     }
 
     /// Returns the accounts. Work that a job did not receive stays on the lane that ran it last.
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)> {
         let ready = self.members.iter_mut().filter(|member| member.ready);
         ready.map(|member| (&mut member.account, &mut member.allotted[member.lane]))
     }
 
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>) {
         let member = &mut self.members[member];
         (&mut member.account, member.ready.then_some(member.job))
     }

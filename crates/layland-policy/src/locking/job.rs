@@ -5,7 +5,7 @@ use layland_model::{JobId, ResourceId, TaskId, TaskMap, Time};
 
 /// A job that is not over.
 #[derive(Clone, Debug)]
-pub(super) struct Job {
+pub(super) struct LockingJob {
     pub(super) id: JobId,
     pub(super) deadline: Time,
     /// The time at which it became ready, by its release or the end of its last suspension.
@@ -14,14 +14,14 @@ pub(super) struct Job {
     /// True if it was selected since its release, or since its last suspension.
     pub(super) begun: bool,
     /// The resources that it holds, in the order of its grants.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<LockedResource>,
     /// The resource that it has requested and does not hold yet, with the number of the request.
-    pub(super) asked: Option<Held>,
+    pub(super) asked: Option<LockedResource>,
 }
 
 /// A resource, and the number of the request or the grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct LockedResource {
     pub(super) resource: ResourceId,
     pub(super) at: u64,
 }
@@ -39,7 +39,7 @@ pub(super) enum Doing {
 
 /// Saves the state that decisions depend on, for the job of each task.
 pub(super) fn save(
-    jobs: &TaskMap<Option<Job>>,
+    jobs: &TaskMap<Option<LockingJob>>,
     queue_in_levels: bool,
     now: Time,
     state: &mut State,
@@ -51,7 +51,7 @@ pub(super) fn save(
         numbers.extend(job.held.iter().chain(&job.asked).map(|held| held.at));
     }
     numbers.sort_unstable();
-    let save = |held: &Held, state: &mut State| {
+    let save = |held: &LockedResource, state: &mut State| {
         state.number(i64::from(held.resource.0));
         state.number(numbers.partition_point(|&at| at < held.at) as i64);
     };

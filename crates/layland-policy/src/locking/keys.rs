@@ -1,14 +1,14 @@
 //! Keys, which determine the job that a CPU runs. The least key comes first.
 
 use super::Locking;
-use super::job::{Doing, Held, Job};
+use super::job::{Doing, LockedResource, LockingJob};
 use super::plan::Scheme;
 use layland_model::{Protocol, TaskId};
 
 /// The key of a job, compared from the first field on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    class: Class,
+pub(super) struct LockingKey {
+    class: KeyClass,
     number: i64,
     /// The number of a request or a grant; or whether the job holds nothing; or, within a level,
     /// the time at which the job became ready.
@@ -18,12 +18,12 @@ pub(super) struct Key {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
+enum KeyClass {
     Boosted,
     Plain,
 }
 
-impl Key {
+impl LockingKey {
     /// Returns the priority.
     pub(super) fn number(self) -> i64 {
         self.number
@@ -32,7 +32,7 @@ impl Key {
 
 impl Locking {
     /// Returns the current key of a job.
-    pub(super) fn key(&self, task: TaskId) -> Key {
+    pub(super) fn key(&self, task: TaskId) -> LockingKey {
         let own = self.own_key(task);
         let inherits = matches!(self.plan.protocol, Protocol::Inheritance | Protocol::Ceiling);
         if !inherits || self.job(task).is_none_or(|job| job.held.is_empty()) {
@@ -58,34 +58,39 @@ impl Locking {
     }
 
     /// Returns the current key of a job without inheritance.
-    fn own_key(&self, task: TaskId) -> Key {
+    fn own_key(&self, task: TaskId) -> LockingKey {
         let plan = &self.plan;
         let place = plan.place[task];
         let job = self.job(task);
         if let Some((number, then)) = job.and_then(|job| self.boost(task, job)) {
-            return Key { class: Class::Boosted, number, then, place };
+            return LockingKey { class: KeyClass::Boosted, number, then, place };
         }
         let Some(job) = job else {
-            return Key { class: Class::Plain, number: i64::MAX, then: 0, place };
+            return LockingKey { class: KeyClass::Plain, number: i64::MAX, then: 0, place };
         };
         if let Some(levels) = &plan.levels {
             // The cast keeps the order, since no instant is before 0.
             let (number, then) = (levels[task], job.ready.ns() as u64);
-            return Key { class: Class::Plain, number, then, place };
+            return LockingKey { class: KeyClass::Plain, number, then, place };
         }
         if plan.by_deadline {
-            return Key { class: Class::Plain, number: job.deadline.ns(), then: 0, place };
+            return LockingKey {
+                class: KeyClass::Plain,
+                number: job.deadline.ns(),
+                then: 0,
+                place,
+            };
         }
         let ceilings = job.held.iter().filter(|held| plan.scheme(held.resource) == Scheme::Always);
         let ceiling = ceilings.map(|held| plan.ceiling[held.resource]).min();
         let number = ceiling.map_or(plan.base[task], |ceiling| plan.base[task].min(ceiling));
-        Key { class: Class::Plain, number, then: u64::from(ceiling.is_none()), place }
+        LockingKey { class: KeyClass::Plain, number, then: u64::from(ceiling.is_none()), place }
     }
 
     /// Returns the number and tie-break of a boosted job; `None` if it is not boosted.
-    fn boost(&self, task: TaskId, job: &Job) -> Option<(i64, u64)> {
+    fn boost(&self, task: TaskId, job: &LockingJob) -> Option<(i64, u64)> {
         let plan = &self.plan;
-        let is_global = |held: &&Held| {
+        let is_global = |held: &&LockedResource| {
             matches!(plan.scheme(held.resource), Scheme::HandedOver | Scheme::AtHome)
         };
         let held = job.held.iter().find(is_global);

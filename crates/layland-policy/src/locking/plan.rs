@@ -38,7 +38,7 @@ pub(super) enum Scheme {
 
 /// See the file header.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct LockingPlan {
     pub(super) protocol: Protocol,
     pub(super) by_deadline: bool,
     order: JobOrder,
@@ -63,14 +63,14 @@ pub(super) struct Plan {
     pub(super) home: IdVec<ResourceId, CpuId>,
 }
 
-impl Plan {
+impl LockingPlan {
     pub(super) fn new(
         name: &str,
         order: Order,
         protocol: Protocol,
         system: &System,
         options: &PolicyOptions,
-    ) -> Result<Plan, SystemRefusal> {
+    ) -> Result<LockingPlan, SystemRefusal> {
         let who = format!("{name}:locks={}", protocol.abbreviation());
         refuse_what_ends_sections(&who, system)?;
         groups::check_priorities(order, system)?;
@@ -102,7 +102,7 @@ impl Plan {
         let levels = in_level.map(|_| numbers().collect());
         let highest = |users: &Vec<TaskId>| users.iter().map(|&task| base[task]).min();
         let ceiling = users.values().map(|users| highest(users).unwrap_or(i64::MAX)).collect();
-        let mut plan = Plan {
+        let mut plan = LockingPlan {
             protocol,
             by_deadline: order == Order::Deadline,
             order: match in_level {
@@ -197,9 +197,10 @@ impl Plan {
             | Protocol::ImmediateCeiling
             | Protocol::Stack => {
                 if let Some(other) = elsewhere {
-                    let known = match self.by_deadline {
-                        true => "fmlp+ or msrp",
-                        false => "mpcp, dpcp, fmlp+ or msrp",
+                    let known = if self.by_deadline {
+                        "fmlp+ or msrp"
+                    } else {
+                        "mpcp, dpcp, fmlp+ or msrp"
                     };
                     let reason = format!(
                         "tasks `{}` on CPU {on} and `{}` on CPU {} lock `{name}`, and {who} is for what is shared on \

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// The budget of a server and its replenishments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Account {
+pub(super) enum BudgetAccount {
     Chunks {
         /// The chunks, in the order of their times. Their sum is the budget.
         chunks: VecDeque<Chunk>,
@@ -26,23 +26,23 @@ pub(super) struct Chunk {
     pub(super) amount: Service,
 }
 
-impl Account {
-    pub(super) fn new(kind: ServerKind, server: Server) -> Account {
+impl BudgetAccount {
+    pub(super) fn new(kind: ServerKind, server: Server) -> BudgetAccount {
         match kind {
-            ServerKind::Sporadic => Account::Chunks {
+            ServerKind::Sporadic => BudgetAccount::Chunks {
                 chunks: [Chunk { from: Time::ZERO, amount: server.budget }].into(),
                 is_active: false,
             },
             ServerKind::Deferrable | ServerKind::Polling => {
-                Account::Multiples { left: server.budget, full_at: Time::ZERO }
+                BudgetAccount::Multiples { left: server.budget, full_at: Time::ZERO }
             }
         }
     }
 
     pub(super) fn charge(&mut self, server: Server, executed: Service) {
         match self {
-            Account::Multiples { left, .. } => *left -= executed,
-            Account::Chunks { chunks, .. } => {
+            BudgetAccount::Multiples { left, .. } => *left -= executed,
+            BudgetAccount::Chunks { chunks, .. } => {
                 let Some(first) = chunks.front_mut() else { return };
                 first.amount -= executed;
                 let from = first.from + server.period;
@@ -59,7 +59,7 @@ impl Account {
     /// none before. The losses of a server without work take effect only when work arrives.
     pub(super) fn settle(&mut self, kind: ServerKind, server: Server, now: Time, is_new: bool) {
         match self {
-            Account::Multiples { left, full_at } => {
+            BudgetAccount::Multiples { left, full_at } => {
                 if *full_at <= now {
                     *left = server.budget + (*left).min(Service::ZERO);
                     *full_at = next_multiple(server.period, now);
@@ -68,7 +68,7 @@ impl Account {
                     *left = (*left).min(Service::ZERO);
                 }
             }
-            Account::Chunks { chunks, is_active } => {
+            BudgetAccount::Chunks { chunks, is_active } => {
                 *is_active &= !is_new && chunks.front().is_some_and(|first| first.from <= now);
             }
         }
@@ -76,7 +76,7 @@ impl Account {
 
     /// Handles the presence of work.
     pub(super) fn activate(&mut self, now: Time) {
-        let Account::Chunks { chunks, is_active } = self else { return };
+        let BudgetAccount::Chunks { chunks, is_active } = self else { return };
         if *is_active || chunks.front().is_none_or(|first| first.from > now) {
             return;
         }
@@ -92,9 +92,9 @@ impl Account {
     /// Returns the time that a job of the server may execute now.
     pub(super) fn left(&self) -> Service {
         match self {
-            Account::Multiples { left, .. } => *left,
-            Account::Chunks { is_active: false, .. } => Service::ZERO,
-            Account::Chunks { chunks, .. } => {
+            BudgetAccount::Multiples { left, .. } => *left,
+            BudgetAccount::Chunks { is_active: false, .. } => Service::ZERO,
+            BudgetAccount::Chunks { chunks, .. } => {
                 chunks.front().map_or(Service::ZERO, |first| first.amount)
             }
         }
@@ -103,8 +103,8 @@ impl Account {
     /// Returns the time of the next replenishment, if the server executes nothing.
     pub(super) fn replenished_at(&self) -> Time {
         match self {
-            Account::Multiples { full_at, .. } => *full_at,
-            Account::Chunks { chunks, .. } => {
+            BudgetAccount::Multiples { full_at, .. } => *full_at,
+            BudgetAccount::Chunks { chunks, .. } => {
                 chunks.front().map_or(Time::NEVER, |first| first.from)
             }
         }
@@ -121,11 +121,11 @@ impl Account {
         let mut account = self.clone();
         account.settle(kind, server, now, !has_work);
         match account {
-            Account::Multiples { left, full_at } => {
+            BudgetAccount::Multiples { left, full_at } => {
                 state.number(left.ns());
                 state.time(full_at, now);
             }
-            Account::Chunks { mut chunks, is_active } => {
+            BudgetAccount::Chunks { mut chunks, is_active } => {
                 state.number(i64::from(is_active));
                 if !is_active {
                     // Chunks that already count are merged when work arrives.

@@ -104,7 +104,7 @@ fn place(levels: &[i64], level: i64) -> usize {
 
 /// The remaining WCET of a job.
 #[derive(Clone, Copy, Debug)]
-struct Left {
+struct RemainingWcet {
     wcet: Service,
     /// The WCET of the job at its release.
     granted: Service,
@@ -115,10 +115,10 @@ struct Left {
     since: Option<Time>,
 }
 
-impl Left {
-    fn of(task: &Task) -> Left {
+impl RemainingWcet {
+    fn of(task: &Task) -> RemainingWcet {
         let (left, granted) = (Service::ZERO, Service::ZERO);
-        Left { wcet: task.own_wcet(), granted, left, deadline: Time::ZERO, since: None }
+        RemainingWcet { wcet: task.own_wcet(), granted, left, deadline: Time::ZERO, since: None }
     }
 
     fn at(&self, now: Time) -> Service {
@@ -144,7 +144,7 @@ pub(super) struct Tasks {
     by_seat: Vec<TaskId>,
     /// The remaining WCETs, apart from the states, which are small because every event reads one;
     /// `None` if not tracked.
-    left: Option<TaskMap<Left>>,
+    left: Option<TaskMap<RemainingWcet>>,
 }
 
 impl Tasks {
@@ -165,7 +165,7 @@ impl Tasks {
         let ranks = system.tasks.values().map(|task| task.rank).collect();
         let left = match progress {
             Progress::Ignored => None,
-            Progress::Tracked => Some(system.tasks.values().map(Left::of).collect()),
+            Progress::Tracked => Some(system.tasks.values().map(RemainingWcet::of).collect()),
         };
         let by_seat = system.by_rank();
         let mut tasks =
@@ -300,8 +300,8 @@ impl Tasks {
         self.states.resize(count, None);
         self.ranks.resize(count, 0);
         if let Some(left) = &mut self.left {
-            left.resize(count, Left::of(parameters));
-            left[task] = Left::of(parameters);
+            left.resize(count, RemainingWcet::of(parameters));
+            left[task] = RemainingWcet::of(parameters);
         }
         let key = self.key(task, parameters);
         let levels = self.make_level(key);

@@ -1,4 +1,4 @@
-"""Questions whose answers are computed on demand."""
+"""Questions about runs, whose pages and files are made on demand."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ __all__ = ["Asked"]
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of the command about a set in memory."""
+    """A question about a set: what will happen?"""
 
     system: _layland.System
     """The set."""
     name: str
     """Its name."""
-    arguments: list[str]
-    """The arguments of the command."""
     classes: list[type[Policy]]
     """The classes among the policies."""
+    policies: list[str]
+    until_ns: int | None
+    hyperperiods: int | None
+    cycle_ns: int | None
+    seed: int
+    explore: int | None

@@ -195,7 +195,7 @@ class Checked:
 
     @property
     def verdict(self) -> Verdict:
-        """Yes, if every named policy guarantees all deadlines; without names, if one does."""
+        """Yes, if every named policy guarantees all deadlines and constraints on chains; without names, if one does."""
         return Verdict(self._document["exit"]["name"])
 
     @property

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from . import _layland
+from ._errors import UsageError
 from ._tasks import TaskSet
 from ._times import TimeLike, as_ns, as_text
 
@@ -15,6 +16,8 @@ __all__ = ["generate"]
 RateLike: TypeAlias = str | int | Fraction
 RangeLike: TypeAlias = str | tuple[RateLike, RateLike]
 CountsLike: TypeAlias = int | str | tuple[int, int]
+
+_MOST_SETS = 1_000_000
 
 
 def _rate(value: RateLike, what: str) -> str:
@@ -141,34 +144,33 @@ def generate(
     >>> len(drawn), drawn.cpus
     (4, 2)
     """
-    arguments = [f"--cpus={cpus}", f"--seed={seed}", f"--sets={sets}", f"--first={first}"]
-    if tasks is not None:
-        arguments.append(f"--tasks={tasks}")
+    for number, what in ((seed, "seed"), (first, "number of a set")):
+        if not 0 <= number < 2**64:
+            raise UsageError(f"{number} is no {what}", f"a {what} is a whole number from 0 to 2^64 - 1")
+    if not 1 <= sets <= _MOST_SETS or first + sets >= 2**64:
+        raise UsageError(f"{sets} sets from number {first} on cannot be drawn", f"draw 1 to {_MOST_SETS} sets")
     rates = {
         "utilization": utilization,
         "min": min,
         "max": max,
-        "edge-probability": edge_probability,
-        "fork-probability": fork_probability,
+        "edge_probability": edge_probability,
+        "fork_probability": fork_probability,
         "access": access,
-        "cache-utilization": cache_utilization,
+        "cache_utilization": cache_utilization,
     }
-    arguments += [f"--{name}={_rate(value, name)}" for name, value in rates.items() if value is not None]
     ranges = {
         "range": range,
         "factor": factor,
-        "burst-distance": burst_distance,
+        "burst_distance": burst_distance,
         "suspension": suspension,
         "reuse": reuse,
     }
-    arguments += [f"--{name}={_range(value, name)}" for name, value in ranges.items() if value is not None]
     times = {
-        "period-granularity": period_granularity,
+        "period_granularity": period_granularity,
         "granularity": granularity,
-        "min-wcet": min_wcet,
-        "block-reload": block_reload,
+        "min_wcet": min_wcet,
+        "block_reload": block_reload,
     }
-    arguments += [f"--{name}={as_text(as_ns(time))}" for name, time in times.items() if time is not None]
     texts = {
         "generator": generator,
         "periods": periods,
@@ -179,9 +181,13 @@ def generate(
         "section": section,
         "regions": regions,
         "affinity": affinity,
+        "criticality": ",".join(criticality) or None,
+        "probability": ",".join(_rate(value, "probability") for value in probability) or None,
+        "feasible": "true" if feasible else None,
     }
-    arguments += [f"--{name}={text}" for name, text in texts.items() if text is not None]
     counts = {
+        "cpus": cpus,
+        "tasks": tasks,
         "nodes": nodes,
         "branches": branches,
         "depth": depth,
@@ -189,11 +195,12 @@ def generate(
         "requests": requests,
         "suspensions": suspensions,
         "bursts": bursts,
-        "cache-sets": cache_sets,
+        "cache_sets": cache_sets,
     }
-    arguments += [f"--{name}={_counts(value)}" for name, value in counts.items() if value is not None]
-    arguments += [f"--criticality={level}" for level in criticality]
-    arguments += [f"--probability={_rate(value, 'probability')}" for value in probability]
-    arguments += ["--feasible"] * feasible
-    made = _layland.System.generate(arguments)
+    parameters = {name: text for name, text in texts.items() if text is not None}
+    parameters |= {name: _rate(value, name) for name, value in rates.items() if value is not None}
+    parameters |= {name: _range(value, name) for name, value in ranges.items() if value is not None}
+    parameters |= {name: as_text(as_ns(time)) for name, time in times.items() if time is not None}
+    parameters |= {name: _counts(value) for name, value in counts.items() if value is not None}
+    made = _layland.System.generate(parameters, seed, (first, first + sets))
     return [TaskSet._of(system, f"generated {seed}/{number}") for number, system in enumerate(made, first)]

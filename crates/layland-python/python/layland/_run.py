@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -390,16 +390,14 @@ class Run:
 
 def _together(runs: Sequence[Run]) -> Asked:
     """The question to which these runs of one set are the answers."""
-    first = runs[0]._asked
-    names = [f"--policy={run.policy}" for run in runs]
     classes = list(dict.fromkeys(found for run in runs for found in run._asked.classes))
-    return Asked(first.system, first.name, [*first.arguments, *names], classes)
+    return replace(runs[0]._asked, policies=[run.policy for run in runs], classes=classes)
 
 
 def page(runs: Sequence[Run]) -> str:
     """The page of some runs of one set."""
     asked = _together(runs)
-    return asked.system.simulation_page(asked.name, asked.arguments, asked.classes)
+    return asked.system.simulation_page(asked.name, asked, asked.classes)
 
 
 def write(
@@ -407,38 +405,22 @@ def write(
 ) -> None:
     """Writes the files of some runs of one set."""
     asked = _together(runs)
-    arguments = [*asked.arguments, *(f"--output={os.fspath(path)}" for path in paths)]
+    window = None
     if start is not None or end is not None:
         first = 0 if start is None else as_ns(start)
-        last = max(run.end_ns for run in runs) if end is None else as_ns(end)
-        arguments.append(f"--window={as_text(first)}..{as_text(last)}")
-    asked.system.write_simulation(asked.name, arguments, asked.classes)
+        window = first, max(run.end_ns for run in runs) if end is None else as_ns(end)
+    asked.system.write_simulation(asked.name, asked, asked.classes, [*map(os.fspath, paths)], window)
 
 
-def simulated(
-    asked: Asked,
-    policy: str,
-    how_long: Mapping[str, int | None],
-    wishes: dict[str, Any],
-    progress: bool,
-) -> Run:
+def simulated(asked: Asked, record: bool, progress: bool) -> Run:
     """Simulates, with a bar if there is to be one."""
-    bar = None
-    wishes["progress"] = None
-    if progress:
-        from tqdm.auto import tqdm
+    if not progress:
+        return Run(asked.system.simulate(asked, asked.classes, record, None), asked)
+    from tqdm.auto import tqdm
 
-        bar = tqdm(unit="s", total=_seconds(how_long["until"]), desc=policy)
-        wishes["progress"] = _teller(bar)
-    try:
-        return Run(asked.system.simulate(policy, asked.classes, how_long, wishes), asked)
-    finally:
-        if bar is not None:
-            bar.close()
-
-
-def _seconds(ns: int | None) -> float | None:
-    return None if ns is None else ns / 1e9
+    total = None if asked.until_ns is None else asked.until_ns / 1e9
+    with tqdm(unit="s", total=total, desc=asked.policies[0]) as bar:
+        return Run(asked.system.simulate(asked, asked.classes, record, _teller(bar)), asked)
 
 
 def _teller(bar: Any) -> Callable[[int], None]:

@@ -482,23 +482,16 @@ class TaskSet:
             After Ctrl-C, within some hundredths of a second.
         """
         names, classes = names_and_classes([policy], self._system)
-        times = [time if time is None else as_ns(time) for time in (until, cycle)]
-        how_long = {"until": times[0], "hyperperiods": hyperperiods, "cycle": times[1]}
-        if sum(value is not None for value in how_long.values()) > 1:
+        until_ns, cycle_ns = (time if time is None else as_ns(time) for time in (until, cycle))
+        if sum(length is not None for length in (until_ns, hyperperiods, cycle_ns)) > 1:
             raise UsageError("how long is said twice", "give one of until, hyperperiods and cycle")
         for number in (seed, explore):
             if number is not None and not 0 <= number < 2**64:
                 raise UsageError(f"{number} is no seed", "a seed is a whole number from 0 to 2^64 - 1")
         if hyperperiods is not None and not 0 < hyperperiods < 2**32:
             raise UsageError(f"{hyperperiods} hyperperiods cannot be simulated", "give a number from 1 on")
-        wishes = {"seed": seed, "explore": explore, "record": record}
-        asked_until = self._system.asked_until_ns if all(value is None for value in how_long.values()) else None
-        lengths = {"until": times[0] if asked_until is None else asked_until, "cycle": times[1]}
-        numbers = {"seed": seed, "hyperperiods": hyperperiods, "explore": explore}
-        arguments = [f"--{key}={as_text(time)}" for key, time in lengths.items() if time is not None]
-        arguments += [f"--{key}={number}" for key, number in numbers.items() if number is not None]
-        asked = Asked(self._system, self.name, arguments, classes)
-        return simulated(asked, names[0], how_long, wishes, progress)
+        asked = Asked(self._system, self.name, classes, names, until_ns, hyperperiods, cycle_ns, seed, explore)
+        return simulated(asked, record, progress)
 
     def __len__(self) -> int:
         return len(self._system)

@@ -143,9 +143,12 @@ fn bounds_are_those_of_another_implementation() {
                 .collect();
             let curves: Vec<(Sporadic, Scalar)> =
                 loads.iter().map(|load| (arrivals(load), cost(load))).collect();
-            let kind = |at: usize| match loads[at].polled {
-                true => rr::CallbackType::Polled(i32::try_from(at).expect("few")),
-                false => rr::CallbackType::Timer,
+            let kind = |at: usize| {
+                if loads[at].polled {
+                    rr::CallbackType::Polled(i32::try_from(at).expect("few"))
+                } else {
+                    rr::CallbackType::Timer
+                }
             };
             let rr_all: Vec<_> = curves
                 .iter()

@@ -44,7 +44,7 @@ pub struct Manner {
 
 /// The numbers of requests and grants, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RequestTally {
     /// Tasks that requested to enter, and tasks that entered.
     pub joins: [u64; 2],
     /// Changes of parameters.
@@ -59,12 +59,12 @@ pub struct Tally {
     pub quiet: u64,
 }
 
-impl Tally {
+impl RequestTally {
     /// Returns the sum of both.
     #[must_use]
-    pub fn plus(self, other: Tally) -> Tally {
+    pub fn plus(self, other: RequestTally) -> RequestTally {
         let both = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
-        Tally {
+        RequestTally {
             joins: both(self.joins, other.joins),
             changes: both(self.changes, other.changes),
             moves: both(self.moves, other.moves),
@@ -77,7 +77,7 @@ impl Tally {
 
 /// A task that was admitted.
 #[derive(Clone, Debug)]
-struct Member {
+struct AdmittedTask {
     name: String,
     is_pending: bool,
     last_release: Option<Time>,
@@ -93,10 +93,10 @@ pub struct Guard {
     /// The register.
     pub admitted: Admitted,
     manner: Manner,
-    members: BTreeMap<TaskId, Member>,
+    members: BTreeMap<TaskId, AdmittedTask>,
     refusals: Vec<(RequestId, String)>,
     /// The requests and grants so far.
-    pub tally: Tally,
+    pub tally: RequestTally,
     /// The requests and answers, one per line, if they are recorded.
     pub story: Option<Vec<String>>,
     /// The policy's refusal of a granted request, with the reason.
@@ -117,7 +117,7 @@ impl Guard {
             manner,
             members: BTreeMap::new(),
             refusals: Vec::new(),
-            tally: Tally::default(),
+            tally: RequestTally::default(),
             story: None,
             contradiction: None,
         }
@@ -195,8 +195,10 @@ impl Guard {
         self.accept(grant);
         self.tally.joins[1] += 1;
         let name = task.name.clone();
-        self.members
-            .insert(id, Member { name: name.to_string(), is_pending: false, last_release: None });
+        self.members.insert(
+            id,
+            AdmittedTask { name: name.to_string(), is_pending: false, last_release: None },
+        );
         let parameters = Arc::new(Task { cluster, affinity, ..task.clone() });
         self.policy.on_event(now, Event::Join { task: id, parameters, request });
     }
@@ -243,7 +245,7 @@ impl Guard {
     fn move_to(
         &mut self,
         now: Time,
-        (id, member): (TaskId, &Member),
+        (id, member): (TaskId, &AdmittedTask),
         own: Reservation,
         cpus: CpuSet,
         request: RequestId,

@@ -11,11 +11,13 @@
 //! selects the rules of its register. The careless rules are there to show that the campaign finds
 //! the errors that they cause.
 
+mod beside;
 mod draw;
 mod guard;
 
+pub use beside::{BrokenBeside, SeenBeside, campaign_beside, check_beside};
 pub use draw::Sequence;
-pub use guard::{Guard, Keeping, Manner, Tally};
+pub use guard::{Guard, Keeping, Manner, RequestTally};
 
 use crate::registry;
 use layland_guarantee::admission::{Guarantee, can_admit};
@@ -27,16 +29,16 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 /// The results of one sequence, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SequenceCounts {
     /// The requests and grants.
-    pub tally: Tally,
+    pub tally: RequestTally,
     /// Jobs of admitted tasks that ended.
     pub jobs: u64,
 }
 
 /// A sequence in which the claim does not hold.
 #[derive(Clone, Debug)]
-pub struct Broken {
+pub struct BrokenSequence {
     /// The policy.
     pub spec: String,
     /// The seed, which determines the whole sequence.
@@ -72,11 +74,11 @@ pub fn specs() -> Vec<String> {
 ///
 /// # Errors
 /// If the claim does not hold.
-pub fn check(spec: &str, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
+pub fn check(spec: &str, seed: u64, keeping: Keeping) -> Result<SequenceCounts, BrokenSequence> {
     let sequence = Sequence::draw(spec, seed, keeping);
     run(&sequence).map_err(|how| {
         let (_, story) = tell(&sequence, Some(Vec::new()));
-        Broken { spec: spec.to_owned(), seed, how, story, sequence: Box::new(sequence) }
+        BrokenSequence { spec: spec.to_owned(), seed, how, story, sequence: Box::new(sequence) }
     })
 }
 
@@ -84,27 +86,39 @@ pub fn check(spec: &str, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
 ///
 /// # Errors
 /// The first sequence, by its seed, in which the claim does not hold.
-pub fn campaign(spec: &str, sequences: u64, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
-    let plus = |a: Seen, b: Seen| Seen { tally: a.tally.plus(b.tally), jobs: a.jobs + b.jobs };
+pub fn campaign(
+    spec: &str,
+    sequences: u64,
+    seed: u64,
+    keeping: Keeping,
+) -> Result<SequenceCounts, BrokenSequence> {
+    let plus = |a: SequenceCounts, b: SequenceCounts| SequenceCounts {
+        tally: a.tally.plus(b.tally),
+        jobs: a.jobs + b.jobs,
+    };
     let seeds = (seed..seed.saturating_add(sequences)).into_par_iter();
-    let first = |a: Result<Seen, Broken>, b: Result<Seen, Broken>| match (a, b) {
+    let first = |a: Result<SequenceCounts, BrokenSequence>,
+                 b: Result<SequenceCounts, BrokenSequence>| match (a, b) {
         (Ok(a), Ok(b)) => Ok(plus(a, b)),
         (Err(a), Err(b)) => Err(if a.seed <= b.seed { a } else { b }),
         (Err(broken), Ok(_)) | (Ok(_), Err(broken)) => Err(broken),
     };
-    seeds.map(|seed| check(spec, seed, keeping)).reduce(|| Ok(Seen::default()), first)
+    seeds.map(|seed| check(spec, seed, keeping)).reduce(|| Ok(SequenceCounts::default()), first)
 }
 
 /// Simulates a sequence.
 ///
 /// # Errors
 /// If an admitted task that keeps to its reservation is late, or the policy refuses a granted request.
-pub fn run(sequence: &Sequence) -> Result<Seen, String> {
+pub fn run(sequence: &Sequence) -> Result<SequenceCounts, String> {
     tell(sequence, None).0
 }
 
 /// Simulates a sequence, and continues the story if there is one.
-fn tell(sequence: &Sequence, story: Option<Vec<String>>) -> (Result<Seen, String>, Vec<String>) {
+fn tell(
+    sequence: &Sequence,
+    story: Option<Vec<String>>,
+) -> (Result<SequenceCounts, String>, Vec<String>) {
     let Sequence { spec, system, manner, strays, until, explore } = sequence;
     let mut empty = system.clone();
     empty.tasks = Vec::new().into();
@@ -116,7 +130,7 @@ fn tell(sequence: &Sequence, story: Option<Vec<String>>) -> (Result<Seen, String
         Guarantee::Deadlines => Duration::ZERO,
         Guarantee::Tardiness(allowed) => allowed,
     };
-    let mut late = Late { allowed, strays, jobs: 0, first: None };
+    let mut late = LateFinder { allowed, strays, jobs: 0, first: None };
     let options = SimOptions { explore: *explore, ..SimOptions::until(*until) };
     let outcome = simulate(system, guard, &mut late, &options).expect("the horizon is in range");
     let mut guard = outcome.policy;
@@ -132,13 +146,13 @@ fn tell(sequence: &Sequence, story: Option<Vec<String>>) -> (Result<Seen, String
     }
     let found = match guard.contradiction {
         Some(why) => Err(format!("the policy refuses what was granted: {why}")),
-        None => Ok(Seen { tally: guard.tally, jobs: late.jobs }),
+        None => Ok(SequenceCounts { tally: guard.tally, jobs: late.jobs }),
     };
     (found, story)
 }
 
 /// A recorder that finds the first job that is later than promised.
-struct Late<'a> {
+struct LateFinder<'a> {
     allowed: Duration,
     /// Tasks that do not keep to their reservations.
     strays: &'a [TaskId],
@@ -146,7 +160,7 @@ struct Late<'a> {
     first: Option<(Job, Time)>,
 }
 
-impl Late<'_> {
+impl LateFinder<'_> {
     fn hold_to_promise(&mut self, job: &Job, at: Time, is_late: bool) {
         if is_late && !self.strays.contains(&job.id.task) && self.first.is_none() {
             self.first = Some((*job, at));
@@ -154,7 +168,7 @@ impl Late<'_> {
     }
 }
 
-impl Recorder for Late<'_> {
+impl Recorder for LateFinder<'_> {
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, _executed: Service) {
         match end {
             JobEnd::Completed => {

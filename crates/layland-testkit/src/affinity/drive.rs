@@ -1,6 +1,6 @@
 //! Drives a policy by one arrival or departure at a time, and draws random sequences of them.
 
-use super::{Key, Mapping, Ready};
+use super::{Mapping, Ready, ReadyKey};
 use crate::registry;
 use layland_gen::{Aspect, Random};
 use layland_model::{CpuId, CpuSet, Duration, Index, JobId, Service, System, Task, TaskId, Time};
@@ -132,7 +132,7 @@ impl Driver {
     }
 
     /// Returns the key of a task that is ready.
-    pub fn key(&self, task: TaskId) -> Option<Key> {
+    pub fn key(&self, task: TaskId) -> Option<ReadyKey> {
         self.ready.get(&task).map(|&(_, key)| (key, 0, task))
     }
 }
@@ -171,18 +171,18 @@ pub fn random(seed: u64, index: u64) -> Random {
 }
 
 /// Draws the next step of a random sequence: a ready task departs, and one that is not ready arrives.
-pub fn random_step(random: &mut Random, driver: &Driver, tasks: usize) -> Step {
+pub fn random_step(random: &mut Random, driver: &Driver, tasks: usize) -> SequenceStep {
     let task = TaskId(random.below(tasks as u64) as u32);
     match driver.key(task) {
-        Some(_) => Step::Depart(task),
+        Some(_) => SequenceStep::Depart(task),
         // Few different keys make ties common.
-        None => Step::Arrive(task, random.below(tasks as u64 / 2 + 2) as i64),
+        None => SequenceStep::Arrive(task, random.below(tasks as u64 / 2 + 2) as i64),
     }
 }
 
 /// A step of a random sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SequenceStep {
     /// A task becomes ready, with this key.
     Arrive(TaskId, i64),
     /// A task is not ready any more.
@@ -238,9 +238,10 @@ fn compare(
     laminar: bool,
     compared: &mut Compared,
 ) -> Result<(), String> {
-    let names: &[&str] = match laminar {
-        true => &["strong-edf", "weak-edf", "hpa-edf", "hpa-edf:assign=plain"],
-        false => &["strong-edf", "weak-edf"],
+    let names: &[&str] = if laminar {
+        &["strong-edf", "weak-edf", "hpa-edf", "hpa-edf:assign=plain"]
+    } else {
+        &["strong-edf", "weak-edf"]
     };
     let mut drivers = Vec::new();
     for name in names {
@@ -250,13 +251,13 @@ fn compare(
     let mut paper = super::paper::Hierarchy::new(masks, &all);
     for at in 0..4 * masks.len().min(40) {
         match random_step(random, &drivers[0], masks.len()) {
-            Step::Arrive(task, key) => {
+            SequenceStep::Arrive(task, key) => {
                 drivers.iter_mut().for_each(|driver| driver.arrive(task, key));
                 if laminar {
                     paper.arrive((key, 0, task), &masks[task.index()]);
                 }
             }
-            Step::Depart(task) => {
+            SequenceStep::Depart(task) => {
                 if let Some(key) = drivers[0].key(task).filter(|_| laminar) {
                     paper.depart(key);
                 }

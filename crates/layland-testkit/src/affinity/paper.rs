@@ -1,7 +1,7 @@
 //! Algorithms 3 and 5 of Bonifaci et al. 2016 as printed: every mask has the set of all tasks that
 //! run within it, and a departure offers the first task of every backlog to Algorithm 3.
 
-use super::Key;
+use super::ReadyKey;
 use layland_model::{CpuSet, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Hierarchy {
     all: CpuSet,
     /// `s[beta]`, for every mask in use and the root.
-    scheduled: BTreeMap<CpuSet, BTreeSet<Key>>,
+    scheduled: BTreeMap<CpuSet, BTreeSet<ReadyKey>>,
     /// `b[beta]`.
-    backlog: BTreeMap<CpuSet, BTreeSet<Key>>,
+    backlog: BTreeMap<CpuSet, BTreeSet<ReadyKey>>,
     mask_of: BTreeMap<TaskId, CpuSet>,
 }
 
@@ -38,7 +38,7 @@ impl Hierarchy {
     }
 
     /// Algorithm 3 for a task with this mask.
-    pub fn arrive(&mut self, key: Key, mask: &CpuSet) {
+    pub fn arrive(&mut self, key: ReadyKey, mask: &CpuSet) {
         self.mask_of.insert(key.2, mask.clone());
         // Lines 2-5.
         let mut beta = mask.clone();
@@ -62,7 +62,7 @@ impl Hierarchy {
     }
 
     /// Algorithm 5, or a deletion from the backlog if the task waits.
-    pub fn depart(&mut self, key: Key) {
+    pub fn depart(&mut self, key: ReadyKey) {
         let mask = self.mask_of[&key.2].clone();
         if self.backlog.entry(mask.clone()).or_default().remove(&key) {
             return;

@@ -1,7 +1,7 @@
 //! Policies with affinities that decide from scratch: the slow twins of weak, strong and hierarchical
 //! scheduling.
 
-use super::{Key, Mapping, Ready, algorithm_1, greedy};
+use super::{Mapping, Ready, ReadyKey, algorithm_1, greedy};
 use layland_model::{
     Change, CpuId, CpuSet, JobId, Order, ScheduleRule, System, Task, TaskId, Time,
 };
@@ -56,7 +56,7 @@ impl SlowAffinity {
         }
     }
 
-    fn key(&self, task: TaskId) -> Key {
+    fn key(&self, task: TaskId) -> ReadyKey {
         let parameters = &self.tasks[&task];
         let key = match self.order {
             Order::Deadline => self.ready[&task].1.ns(),

@@ -106,9 +106,10 @@ fn reservations(random: &mut Random, cpus: i64, total: &Rate) -> Vec<(i64, i64)>
 
 fn vary(task: &mut Task, shape: &Shape, random: &mut Random) {
     let (period, wcet) = (task.period.ns(), task.own_wcet().ns());
-    task.deadline = Duration::from_ns(match shape.constrained && chance(random, 50) {
-        true => random.between(wcet, period),
-        false => period,
+    task.deadline = Duration::from_ns(if shape.constrained && chance(random, 50) {
+        random.between(wcet, period)
+    } else {
+        period
     });
     task.behaviour = match random.below(10) {
         0..5 if shape.threads => Behaviour::Hog,

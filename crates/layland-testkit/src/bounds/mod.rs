@@ -47,7 +47,7 @@ pub enum Finding {
 
 /// The results of many cases for a claim.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ClaimReport {
     /// The number of cases to which the claim applies.
     pub checked: usize,
     /// The number of other cases.
@@ -66,8 +66,8 @@ const PARENTS: usize = 24;
 ///
 /// # Panics
 /// If the claim applies to hardly any of the systems that it draws.
-pub fn explore(claim: &Claim, cases: usize, seed: u64) -> Report {
-    let mut report = Report { checked: 0, silent: 0, nearest: None, broken: None };
+pub fn explore(claim: &Claim, cases: usize, seed: u64) -> ClaimReport {
+    let mut report = ClaimReport { checked: 0, silent: 0, nearest: None, broken: None };
     let mut parents: Vec<(Near, Case)> = Vec::new();
     let mut next = 0u64;
     while report.checked < cases && report.broken.is_none() {

@@ -113,7 +113,7 @@ pub(super) fn set(random: &mut Random) -> System {
 
 /// The steps of jobs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum StepShape {
     Suspends,
     Locks,
     Nests,
@@ -123,8 +123,8 @@ enum Shape {
 /// Draws a set of 2 to 6 tasks on 1 or 2 CPUs whose jobs lock resources of their CPU, or suspend themselves.
 pub(super) fn set_with_steps(random: &mut Random) -> System {
     let cpus = random.between(1, 2);
-    let shape =
-        [Shape::Suspends, Shape::Locks, Shape::Nests, Shape::Both][random.below(4) as usize];
+    let shape = [StepShape::Suspends, StepShape::Locks, StepShape::Nests, StepShape::Both]
+        [random.below(4) as usize];
     let count = random.between(2, 6);
     let tasks = (0..count).map(|at| task_with_steps(random, shape, at, at % cpus)).collect();
     let mut system = System::new(cpus as usize, tasks);
@@ -133,22 +133,22 @@ pub(super) fn set_with_steps(random: &mut Random) -> System {
     system
 }
 
-fn task_with_steps(random: &mut Random, shape: Shape, at: i64, cpu: i64) -> Task {
+fn task_with_steps(random: &mut Random, shape: StepShape, at: i64, cpu: i64) -> Task {
     let run = |length: i64| Step::Run(Service::from_us(length));
     let mut steps = vec![run(random.between(1, 20))];
-    let locks = if shape == Shape::Suspends { 0 } else { random.between(0, 2) };
+    let locks = if shape == StepShape::Suspends { 0 } else { random.between(0, 2) };
     for _ in 0..locks {
         let outer = random.between(0, 2);
         let own = |at: i64| ResourceId((3 * cpu + at) as u32);
         steps.extend([Step::Lock(own(outer)), run(random.between(1, 20))]);
         // Nested locks are acquired in ascending order.
-        if shape != Shape::Locks && outer < 2 && chance(random, 50) {
+        if shape != StepShape::Locks && outer < 2 && chance(random, 50) {
             let inner = own(random.between(outer + 1, 2));
             steps.extend([Step::Lock(inner), run(random.between(1, 20)), Step::Unlock(inner)]);
         }
         steps.extend([Step::Unlock(own(outer)), run(random.between(1, 10))]);
     }
-    if matches!(shape, Shape::Suspends | Shape::Both) && chance(random, 60) {
+    if matches!(shape, StepShape::Suspends | StepShape::Both) && chance(random, 60) {
         for _ in 0..random.between(1, 2) {
             steps.extend([Step::Suspend(us(random.between(1, 60))), run(random.between(1, 10))]);
         }

@@ -187,106 +187,13 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         });
     }
     match kind {
-        "comparisons" => {
-            lie(Lie::OtherNumber, &mut |answer| {
-                let one = any(&mut answer["proof"]["comparisons"], random)?;
-                one["value"].as_str()?;
-                // Compared values are never negative.
-                one["value"] = json!("-1");
-                // A *no* may show more than one number, although one is enough.
-                (answer["verdict"] == "yes" || count(&answer["proof"]["comparisons"]) == 1)
-                    .then_some(())
-            });
-            lie(Lie::TooSmall, &mut |answer| {
-                if !is_of_locks(test) {
-                    return None;
-                }
-                let one = any(&mut answer["proof"]["comparisons"], random)?;
-                let response: i64 = one["value"].as_str()?.parse().ok()?;
-                one["value"] = json!((response - 1).to_string());
-                Some(())
-            });
-            lie(Lie::Swapped, &mut |answer| {
-                let all = answer["proof"]["comparisons"].as_array_mut()?;
-                let swaps = is_of_locks(test) && all.len() > 1 && all[0]["cpus"] == all[1]["cpus"];
-                swaps.then(|| all.swap(0, 1))
-            });
-            lie(Lie::ForEver, &mut |answer| {
-                let is_late = matches!(test, Some("RTA" | "RTA-RM" | "RTA-DM"));
-                let load = load_of(system, &answer["analysed"]["tasks"])?;
-                let is_no = answer["verdict"] == "no";
-                let first = answer["proof"]["comparisons"].get_mut(0)?;
-                (is_late && is_no && load < 0.999).then(|| first["value"] = Value::Null)
-            });
-            lie(Lie::BelowWcet, &mut |answer| {
-                let begins = ["BCL-", "BERTOGNA-", "GUAN-", "APA-"];
-                let responds = |test: &str| begins.iter().any(|begin| test.starts_with(begin));
-                if !is_of_locks(test) && !test.is_some_and(responds) {
-                    return None;
-                }
-                let one = any(&mut answer["proof"]["comparisons"], random)?;
-                let name = one["task"].as_str()?;
-                let task = system.tasks.values().find(|task| *task.name == *name)?;
-                one["value"] = json!((task.own_wcet().ns() - 1).to_string());
-                Some(())
-            });
-            lie(Lie::OtherCpus, &mut |answer| {
-                let is_yes = answer["verdict"] == "yes";
-                let one = any(&mut answer["proof"]["comparisons"], random)?;
-                let is_of_one = is_yes && !one["cpus"].is_null();
-                let needs_cpus = test.is_some_and(|test| {
-                    test.starts_with("APA-")
-                        || matches!(test, "GFB" | "HPA-SPEED" | "FF-DBF" | "LOAD")
-                });
-                (is_of_one && needs_cpus).then(|| one["cpus"] = json!([4095]))
-            });
-            lie(Lie::Missing, &mut |answer| {
-                let is_yes = answer["verdict"] == "yes";
-                let all = answer["proof"]["comparisons"].as_array_mut()?;
-                if is_yes || all.len() == 1 { all.pop().map(|_| ()) } else { None }
-            });
-        }
+        "comparisons" => of_comparisons(system, test, random, &mut lie),
         "parts" => of_parts(answer, of_policy, random, &mut lie),
-        "run" => {
-            lie(Lie::TooEarly, &mut |answer| {
-                let jobs = answer["proof"]["jobs"].as_array_mut()?;
-                let at =
-                    (0..jobs.len()).find(|&at| comes_first_or_a_period_later(system, jobs, at))?;
-                less(&mut jobs[at]["arrival_ns"])
-            });
-            lie(Lie::TooLong, &mut |answer| {
-                let job = any(&mut answer["proof"]["jobs"], random)?;
-                job["execution_ns"] = json!(job["execution_ns"].as_i64()? + 1);
-                Some(())
-            });
-            lie(Lie::NoTime, &mut |answer| {
-                any(&mut answer["proof"]["jobs"], random)?["execution_ns"] = json!(0);
-                Some(())
-            });
-            lie(Lie::DueLater, &mut |answer| {
-                let late = &mut answer["proof"]["late"]["deadline_ns"];
-                *late = json!(late.as_i64()? + 1);
-                Some(())
-            });
-        }
+        "run" => of_run(system, random, &mut lie),
         _ => {}
     }
     if of_policy && kind != "run" {
-        let mut other = system.clone();
-        let ids: Vec<_> = other.tasks.ids().collect();
-        let task = &mut other.tasks[ids[random.below(ids.len() as u64) as usize]];
-        task.wcet.iter_mut().for_each(|wcet| *wcet += Service::from_ns(1));
-        if let Some(steps) = &task.steps {
-            let mut steps = steps.to_vec();
-            let runs = steps.iter_mut().rev().find_map(|step| match step {
-                Step::Run(length) => Some(length),
-                Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => None,
-            });
-            runs.into_iter().for_each(|length| *length += Service::from_ns(1));
-            task.steps = Some(steps.into());
-        }
-        // The analysed execution time may be the budget.
-        task.budget = task.budget.map(|budget| budget + Service::from_ns(1));
+        let other = with_longer_task(system, random);
         found.push((Lie::OtherSet, other, answer.clone()));
     }
     if answer["verdict"] == "yes" {
@@ -298,6 +205,26 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         found.push((Lie::Blocked, blocked, answer.clone()));
     }
     found
+}
+
+/// Returns the set with a task that needs a nanosecond more.
+fn with_longer_task(system: &System, random: &mut Random) -> System {
+    let mut other = system.clone();
+    let ids: Vec<_> = other.tasks.ids().collect();
+    let task = &mut other.tasks[ids[random.below(ids.len() as u64) as usize]];
+    task.wcet.iter_mut().for_each(|wcet| *wcet += Service::from_ns(1));
+    if let Some(steps) = &task.steps {
+        let mut steps = steps.to_vec();
+        let runs = steps.iter_mut().rev().find_map(|step| match step {
+            Step::Run(length) => Some(length),
+            Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => None,
+        });
+        runs.into_iter().for_each(|length| *length += Service::from_ns(1));
+        task.steps = Some(steps.into());
+    }
+    // The analysed execution time may be the budget.
+    task.budget = task.budget.map(|budget| budget + Service::from_ns(1));
+    other
 }
 
 /// Returns true if a test is about locks and self-suspension on single CPUs, with response times as its proof.
@@ -324,6 +251,86 @@ fn comes_first_or_a_period_later(system: &System, jobs: &[Value], at: usize) -> 
 }
 
 type Tell<'a> = dyn FnMut(Lie, &mut dyn FnMut(&mut Value) -> Option<()>) + 'a;
+
+fn of_comparisons(system: &System, test: Option<&str>, random: &mut Random, lie: &mut Tell<'_>) {
+    lie(Lie::OtherNumber, &mut |answer| {
+        let one = any(&mut answer["proof"]["comparisons"], random)?;
+        one["value"].as_str()?;
+        // Compared values are never negative.
+        one["value"] = json!("-1");
+        // A *no* may show more than one number, although one is enough.
+        (answer["verdict"] == "yes" || count(&answer["proof"]["comparisons"]) == 1).then_some(())
+    });
+    lie(Lie::TooSmall, &mut |answer| {
+        if !is_of_locks(test) {
+            return None;
+        }
+        let one = any(&mut answer["proof"]["comparisons"], random)?;
+        let response: i64 = one["value"].as_str()?.parse().ok()?;
+        one["value"] = json!((response - 1).to_string());
+        Some(())
+    });
+    lie(Lie::Swapped, &mut |answer| {
+        let all = answer["proof"]["comparisons"].as_array_mut()?;
+        let swaps = is_of_locks(test) && all.len() > 1 && all[0]["cpus"] == all[1]["cpus"];
+        swaps.then(|| all.swap(0, 1))
+    });
+    lie(Lie::ForEver, &mut |answer| {
+        let is_late = matches!(test, Some("RTA" | "RTA-RM" | "RTA-DM"));
+        let load = load_of(system, &answer["analysed"]["tasks"])?;
+        let is_no = answer["verdict"] == "no";
+        let first = answer["proof"]["comparisons"].get_mut(0)?;
+        (is_late && is_no && load < 0.999).then(|| first["value"] = Value::Null)
+    });
+    lie(Lie::BelowWcet, &mut |answer| {
+        let begins = ["BCL-", "BERTOGNA-", "GUAN-", "APA-"];
+        let responds = |test: &str| begins.iter().any(|begin| test.starts_with(begin));
+        if !is_of_locks(test) && !test.is_some_and(responds) {
+            return None;
+        }
+        let one = any(&mut answer["proof"]["comparisons"], random)?;
+        let name = one["task"].as_str()?;
+        let task = system.tasks.values().find(|task| *task.name == *name)?;
+        one["value"] = json!((task.own_wcet().ns() - 1).to_string());
+        Some(())
+    });
+    lie(Lie::OtherCpus, &mut |answer| {
+        let is_yes = answer["verdict"] == "yes";
+        let one = any(&mut answer["proof"]["comparisons"], random)?;
+        let is_of_one = is_yes && !one["cpus"].is_null();
+        let needs_cpus = test.is_some_and(|test| {
+            test.starts_with("APA-") || matches!(test, "GFB" | "HPA-SPEED" | "FF-DBF" | "LOAD")
+        });
+        (is_of_one && needs_cpus).then(|| one["cpus"] = json!([4095]))
+    });
+    lie(Lie::Missing, &mut |answer| {
+        let is_yes = answer["verdict"] == "yes";
+        let all = answer["proof"]["comparisons"].as_array_mut()?;
+        if is_yes || all.len() == 1 { all.pop().map(|_| ()) } else { None }
+    });
+}
+
+fn of_run(system: &System, random: &mut Random, lie: &mut Tell<'_>) {
+    lie(Lie::TooEarly, &mut |answer| {
+        let jobs = answer["proof"]["jobs"].as_array_mut()?;
+        let at = (0..jobs.len()).find(|&at| comes_first_or_a_period_later(system, jobs, at))?;
+        less(&mut jobs[at]["arrival_ns"])
+    });
+    lie(Lie::TooLong, &mut |answer| {
+        let job = any(&mut answer["proof"]["jobs"], random)?;
+        job["execution_ns"] = json!(job["execution_ns"].as_i64()? + 1);
+        Some(())
+    });
+    lie(Lie::NoTime, &mut |answer| {
+        any(&mut answer["proof"]["jobs"], random)?["execution_ns"] = json!(0);
+        Some(())
+    });
+    lie(Lie::DueLater, &mut |answer| {
+        let late = &mut answer["proof"]["late"]["deadline_ns"];
+        *late = json!(late.as_i64()? + 1);
+        Some(())
+    });
+}
 
 fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell<'_>) {
     let parts = count(&answer["proof"]["parts"]);

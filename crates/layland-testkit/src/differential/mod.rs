@@ -313,7 +313,7 @@ pub fn promises(system: &System, seed: u64) -> Agreement {
 
 /// The results for one reference.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct ReferenceTally {
     /// The reference.
     pub name: &'static str,
     /// The number of systems that were drawn.
@@ -325,7 +325,7 @@ pub struct Tally {
 }
 
 /// Draws this number of systems for each reference. A seed always draws the same systems.
-pub fn campaign(systems: u64, seed: u64) -> Vec<Tally> {
+pub fn campaign(systems: u64, seed: u64) -> Vec<ReferenceTally> {
     let changes = prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 0..8);
     let requests = prop::collection::vec((0i64..100, any::<u32>(), 0u8..8), 0..6);
     let changing = (periodic_system(), changes)
@@ -361,7 +361,7 @@ fn drawn<S: Strategy>(
     seed: u64,
     strategy: S,
     agrees: impl Fn(S::Value, u64) -> Agreement,
-) -> Tally {
+) -> ReferenceTally {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -373,8 +373,8 @@ fn drawn<S: Strategy>(
     })
 }
 
-fn counted(name: &'static str, systems: u64, agrees: impl Fn(u64) -> Agreement) -> Tally {
-    let mut tally = Tally { name, systems, agreed: 0, differing: Vec::new() };
+fn counted(name: &'static str, systems: u64, agrees: impl Fn(u64) -> Agreement) -> ReferenceTally {
+    let mut tally = ReferenceTally { name, systems, agreed: 0, differing: Vec::new() };
     for index in 0..systems {
         match agrees(index) {
             Ok(agreed) => tally.agreed += agreed,

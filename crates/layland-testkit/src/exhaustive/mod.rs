@@ -19,7 +19,7 @@ mod rules;
 mod search;
 
 pub use rules::{CPUS, LONGEST, Model, Rule, TASKS};
-pub use search::{Arrival, Outcome, search};
+pub use search::{Arrival, SearchResult, search};
 
 use crate::registry;
 use layland_analysis::Verdict;
@@ -83,8 +83,8 @@ pub fn judge(spec: &str, system: &System, any_weak: bool, shorter: bool) -> Opti
     let name = |task: usize| &system.tasks.values().nth(task).expect("it has it").name;
     let judged = |judgement, why| Judged { judgement, why, arrivals: Vec::new() };
     Some(match (found.verdict, outcome) {
-        (_, Outcome::GaveUp) => judged(Judgement::GaveUp, String::new()),
-        (verdict, Outcome::Misses { arrivals, task, at }) => {
+        (_, SearchResult::GaveUp) => judged(Judgement::GaveUp, String::new()),
+        (verdict, SearchResult::Misses { arrivals, task, at }) => {
             let judgement = match verdict {
                 Verdict::Yes => Judgement::FalseYes,
                 Verdict::No => Judgement::RightNo,
@@ -98,7 +98,7 @@ pub fn judge(spec: &str, system: &System, any_weak: bool, shorter: bool) -> Opti
             );
             Judged { judgement, why, arrivals }
         }
-        (verdict, Outcome::Meets { responses, .. }) => {
+        (verdict, SearchResult::Meets { responses, .. }) => {
             for ((_, bound), (task, &seen)) in found.bounds.iter().zip(responses.iter().enumerate())
             {
                 if let Bound::Response { within, by, .. } = bound
@@ -218,7 +218,7 @@ impl Tally {
 
 /// The parameters of [`tally`].
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct TallyOptions {
     /// The seed of the systems.
     pub seed: u64,
     /// The number of systems.
@@ -232,7 +232,7 @@ pub struct Asked {
 }
 
 /// Judges a policy on random systems. They have affinities if the policy's form uses them.
-pub fn tally(spec: &str, asked: Asked) -> Tally {
+pub fn tally(spec: &str, asked: TallyOptions) -> Tally {
     let affinities = ["weak", "strong", "hpa"].iter().any(|form| spec.starts_with(form));
     let judged: Vec<(u64, Option<(Judged, bool)>)> = (0..asked.sets)
         .into_par_iter()

@@ -1,6 +1,6 @@
 //! The jobs that run for the next unit of time, by the definitions.
 
-use super::search::State;
+use super::search::ModelState;
 use layland_model::{Duration, JobOrder, ScheduleRule, System, TaskId};
 use layland_policy::Policy;
 
@@ -123,7 +123,7 @@ impl Model {
     }
 
     /// Times are whole units, and so is the instant at which a job runs out of laxity.
-    fn key(&self, state: &State, i: usize) -> (bool, i64, i64, usize) {
+    fn key(&self, state: &ModelState, i: usize) -> (bool, i64, i64, usize) {
         let task = &self.tasks[i];
         let due = i64::from(task.deadline) - i64::from(state.since(i)) - task.earlier;
         let own = task.fixed.unwrap_or(due);
@@ -131,7 +131,7 @@ impl Model {
         (may_wait, own, task.rank, i)
     }
 
-    fn in_order(&self, state: &State) -> Vec<usize> {
+    fn in_order(&self, state: &ModelState) -> Vec<usize> {
         let mut ready: Vec<usize> = (0..self.tasks.len()).filter(|&i| state.left(i) > 0).collect();
         ready.sort_by_key(|&i| self.key(state, i));
         ready
@@ -140,7 +140,7 @@ impl Model {
     /// Returns the states that are possible at the end of the unit after each of these tasks
     /// released a job, each with the set of tasks that ran. `state` includes the new jobs, which
     /// hold no CPU yet.
-    pub(super) fn units(&self, state: &State, arrived: u8) -> Vec<(State, u8)> {
+    pub(super) fn units(&self, state: &ModelState, arrived: u8) -> Vec<(ModelState, u8)> {
         match self.rule {
             Rule::Weak => {
                 let mut state = *state;
@@ -213,13 +213,13 @@ impl Model {
 
     // --- The policies `weak-*` ----------------------------------------------------------------
 
-    fn occupant(&self, state: &State, c: usize) -> Option<usize> {
+    fn occupant(&self, state: &ModelState, c: usize) -> Option<usize> {
         (0..self.tasks.len()).find(|&i| state.on(i) == Some(c))
     }
 
     /// Places an arriving task: on an idle CPU, preferably its last one, or on the CPU of the task
     /// that comes last.
-    fn push(&self, state: &mut State, mut task: usize) {
+    fn push(&self, state: &mut ModelState, mut task: usize) {
         loop {
             let mask = self.tasks[task].mask;
             let allowed = (0..self.cpus).filter(|c| mask >> c & 1 == 1);
@@ -244,7 +244,7 @@ impl Model {
     }
 
     /// Removes ended tasks from their CPUs, lowest CPU first. Each CPU takes the first task that waits for it.
-    pub(super) fn depart(&self, state: &mut State) {
+    pub(super) fn depart(&self, state: &mut ModelState) {
         if self.rule != Rule::Weak {
             return;
         }

@@ -12,14 +12,14 @@ use std::collections::HashMap;
 /// period; the remaining work; the task's CPU, and the CPU that it ran on last (both only under
 /// [`Rule::Weak`](super::Rule::Weak)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct State([u16; TASKS]);
+pub(super) struct ModelState([u16; TASKS]);
 
 // Each task has 16 bits: 5 for the time, 5 for the work, 3 for its CPU (0 is none), and 3 for its
 // last CPU.
 const ON: u32 = 10;
 const LAST: u32 = 13;
 
-impl State {
+impl ModelState {
     fn field(self, i: usize, at: u32, bits: u32) -> u8 {
         (self.0[i] >> at & ((1 << bits) - 1)) as u8
     }
@@ -57,7 +57,7 @@ pub struct Arrival {
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SearchResult {
     /// No job ever misses its deadline. The longest response times are exact.
     Meets {
         /// The longest response time of each task, in units.
@@ -80,16 +80,16 @@ pub enum Outcome {
 
 /// Searches all reachable states, breadth first, up to `limit` states. Jobs execute for their WCET
 /// or, if `shorter` is set, for any time from one unit up to it.
-pub fn search(model: &Model, shorter: bool, limit: usize) -> Outcome {
+pub fn search(model: &Model, shorter: bool, limit: usize) -> SearchResult {
     let tasks = &model.tasks;
-    let mut start = State([0; TASKS]);
+    let mut start = ModelState([0; TASKS]);
     for (i, task) in tasks.iter().enumerate() {
         start.set(i, 0, 5, task.period);
     }
     let mut states = vec![start];
     // For each state, the previous one, and the work that arrived in between: 5 bits for each task.
     let mut from: Vec<(u32, u32)> = vec![(0, 0)];
-    let mut known: HashMap<State, u32> = HashMap::from([(start, 0)]);
+    let mut known: HashMap<ModelState, u32> = HashMap::from([(start, 0)]);
     let mut responses = vec![0i64; tasks.len()];
     let mut next = 0;
     let mut choices: Vec<u32> = Vec::new();
@@ -134,13 +134,13 @@ pub fn search(model: &Model, shorter: bool, limit: usize) -> Outcome {
                     fresh
                 });
                 if states.len() > limit {
-                    return Outcome::GaveUp;
+                    return SearchResult::GaveUp;
                 }
             }
         }
         next += 1;
     }
-    Outcome::Meets { responses, states: states.len() }
+    SearchResult::Meets { responses, states: states.len() }
 }
 
 fn work_of(choice: u32, i: usize) -> u8 {
@@ -148,7 +148,7 @@ fn work_of(choice: u32, i: usize) -> u8 {
 }
 
 /// Lists every choice of arriving tasks and their amounts of work.
-fn arrivals(model: &Model, state: &State, shorter: bool, choices: &mut Vec<u32>) {
+fn arrivals(model: &Model, state: &ModelState, shorter: bool, choices: &mut Vec<u32>) {
     choices.clear();
     choices.push(0);
     for (i, task) in model.tasks.iter().enumerate() {
@@ -167,7 +167,7 @@ fn arrivals(model: &Model, state: &State, shorter: bool, choices: &mut Vec<u32>)
 }
 
 /// Returns the pattern that leads to a state and then makes this choice.
-fn misses(from: &[(u32, u32)], mut at: usize, choice: u32, task: usize) -> Outcome {
+fn misses(from: &[(u32, u32)], mut at: usize, choice: u32, task: usize) -> SearchResult {
     let mut steps = vec![choice];
     while at > 0 {
         let (before, choice) = from[at];
@@ -181,5 +181,5 @@ fn misses(from: &[(u32, u32)], mut at: usize, choice: u32, task: usize) -> Outco
         let came = (0..TASKS).map(of).filter(|&(_, work)| work > 0);
         arrivals.extend(came.map(|(task, work)| Arrival { at: unit as i64, task, work }));
     }
-    Outcome::Misses { arrivals, task, at: steps.len() as i64 }
+    SearchResult::Misses { arrivals, task, at: steps.len() as i64 }
 }

@@ -97,7 +97,7 @@ impl Way {
 
 /// The results of one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Row {
+struct KillCounts {
     times: u64,
     /// The number of runs that were alive when they were killed.
     live: u64,
@@ -110,7 +110,7 @@ struct Row {
 /// The findings of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, KillCounts>,
     /// Descriptions of the errors.
     pub wrong: Vec<String>,
 }

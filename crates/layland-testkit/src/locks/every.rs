@@ -1,7 +1,7 @@
 //! Every state that a small set with steps can reach, for all arrivals of jobs: at least a period
 //! apart, at whole nanoseconds. Each job performs all of its steps in full.
 
-use super::{Job, Ticker};
+use super::{LockingJob, Ticker};
 use layland_model::{ScheduleRule, System};
 use std::collections::BTreeSet;
 
@@ -18,11 +18,11 @@ pub enum Every {
 
 /// The state between two instants, before the releases of the second. Suspensions that end with it have ended.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct State {
+struct LockingState {
     /// The time since the last release of each task, up to its period.
     since: Vec<i64>,
     /// The jobs. Their times count from now, and the numbers of requests and grants count from 1.
-    jobs: Vec<Option<Job>>,
+    jobs: Vec<Option<LockingJob>>,
 }
 
 /// Searches every state, up to `most` states, of a set whose deadlines are at most its periods.
@@ -33,7 +33,7 @@ pub fn every(system: &System, rule: &ScheduleRule, most: usize) -> Every {
     let mut ticker = Ticker::new(system, rule);
     let periods: Vec<i64> = system.tasks.values().map(|task| task.period.ns()).collect();
     let deadlines: Vec<i64> = system.tasks.values().map(|task| task.deadline.ns()).collect();
-    let start = State { since: periods.clone(), jobs: vec![None; periods.len()] };
+    let start = LockingState { since: periods.clone(), jobs: vec![None; periods.len()] };
     let mut known = BTreeSet::from([start.clone()]);
     let mut open = vec![start];
     let mut longest = vec![0; periods.len()];
@@ -69,7 +69,7 @@ pub fn every(system: &System, rule: &ScheduleRule, most: usize) -> Every {
                     return Every::Misses(task);
                 }
             }
-            let next = State { since, jobs: from_now(&ticker.jobs) };
+            let next = LockingState { since, jobs: from_now(&ticker.jobs) };
             if known.insert(next.clone()) {
                 open.push(next);
             }
@@ -82,13 +82,13 @@ pub fn every(system: &System, rule: &ScheduleRule, most: usize) -> Every {
 }
 
 /// Returns the numbers of the job's request and of its grants.
-fn numbers(job: &Job) -> Vec<u64> {
+fn numbers(job: &LockingJob) -> Vec<u64> {
     job.asked.iter().map(|asked| asked.1).chain(job.held.iter().map(|held| held.1)).collect()
 }
 
 /// Returns the jobs with times as of one nanosecond later, and with numbers that count from 1 in
 /// their old order.
-fn from_now(jobs: &[Option<Job>]) -> Vec<Option<Job>> {
+fn from_now(jobs: &[Option<LockingJob>]) -> Vec<Option<LockingJob>> {
     let mut all: Vec<u64> = jobs.iter().flatten().flat_map(numbers).collect();
     all.sort_unstable();
     let number = |old: u64| 1 + all.partition_point(|&other| other < old) as u64;

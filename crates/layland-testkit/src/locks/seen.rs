@@ -1,13 +1,13 @@
 //! The events of a run, as recorded in a trace.
 
-use super::Ran;
+use super::RunRecord;
 use layland_model::Time;
 use layland_trace::{LockMark, MarkKind, Trace};
 
 /// Returns the events of a trace of the simulator.
-pub fn of_trace(trace: &Trace, cpus: usize) -> Ran {
+pub fn of_trace(trace: &Trace, cpus: usize) -> RunRecord {
     let until = trace.over.ns() as usize;
-    let mut ran = Ran { ticks: vec![vec![None; cpus]; until], ..Ran::default() };
+    let mut ran = RunRecord { ticks: vec![vec![None; cpus]; until], ..RunRecord::default() };
     for segment in &trace.segments {
         for tick in segment.start.ns()..segment.end.ns() {
             ran.ticks[tick as usize][segment.cpu.0 as usize] =
@@ -46,7 +46,7 @@ pub fn of_trace(trace: &Trace, cpus: usize) -> Ran {
     ran
 }
 
-fn spin(ran: &mut Ran, job: layland_model::JobId, since: Time, until: Time) {
+fn spin(ran: &mut RunRecord, job: layland_model::JobId, since: Time, until: Time) {
     for tick in since.ns()..until.ns() {
         for doing in ran.ticks[tick as usize].iter_mut().flatten() {
             doing.2 |= (doing.0, doing.1) == (job.task, job.seq);

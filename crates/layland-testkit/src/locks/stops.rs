@@ -1,6 +1,6 @@
 //! The number of preemptions of jobs, tick by tick.
 
-use super::{Ran, Ticker};
+use super::{RunRecord, Ticker};
 
 /// A job that has run and lost its CPU.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ impl Stops {
     }
 }
 
-fn has_stepped(ran: &Ran, now: i64, task: usize, seq: u64) -> bool {
+fn has_stepped(ran: &RunRecord, now: i64, task: usize, seq: u64) -> bool {
     let mut at_once = ran.locks.iter().rev().take_while(|lock| lock.0 == now);
     at_once.any(|lock| (lock.1.0 as usize, lock.2) == (task, seq))
 }

@@ -93,9 +93,12 @@ impl Entries {
             _ => 0,
         };
         let first: Vec<i64> = (0..tasks.len()).map(first).collect();
-        let order = rescan(tasks, &left, &|i, left| match self.anew.summed {
-            true => summed_job(tasks, i, left, &first),
-            false => delayed_job(tasks, i, left, &first, level),
+        let order = rescan(tasks, &left, &|i, left| {
+            if self.anew.summed {
+                summed_job(tasks, i, left, &first)
+            } else {
+                delayed_job(tasks, i, left, &first, level)
+            }
         });
         self.scans.0 += 1;
         let order = order.unwrap_or_else(|| {

@@ -55,7 +55,7 @@ pub enum Ended {
 }
 
 #[derive(Clone, Debug)]
-struct Job {
+struct TickJob {
     task: usize,
     seq: usize,
     release: i64,
@@ -67,17 +67,17 @@ struct Job {
     priority: i64,
 }
 
-struct Machine<'a> {
+struct TickMachine<'a> {
     system: &'a System,
     rules: Rules,
     lists: Vec<Literal>,
     entries: Option<Entries>,
     level: usize,
-    pending: Vec<Job>,
+    pending: Vec<TickJob>,
     ended: Vec<Vec<Ended>>,
 }
 
-impl Machine<'_> {
+impl TickMachine<'_> {
     fn z(&self, task: usize) -> usize {
         self.system.tasks[TaskId(task as u32)].criticality.level()
     }
@@ -99,8 +99,14 @@ impl Machine<'_> {
         self.c(task, level)
     }
     /// Returns true if a deadline is before that of another job, in the present mode.
-    fn is_before(&self, a: &Job, b: &Job, cut: Option<usize>, deadlines: &[(i64, i64)]) -> bool {
-        let fraction = |job: &Job| match cut {
+    fn is_before(
+        &self,
+        a: &TickJob,
+        b: &TickJob,
+        cut: Option<usize>,
+        deadlines: &[(i64, i64)],
+    ) -> bool {
+        let fraction = |job: &TickJob| match cut {
             Some(_) if self.level == 0 => {
                 let (n, d) = deadlines[job.task];
                 (i128::from(job.release) * i128::from(d) + i128::from(n), i128::from(d))
@@ -113,8 +119,43 @@ impl Machine<'_> {
         let ((p, q), (n, d)) = (fraction(a), fraction(b));
         (p * d, a.task) < (n * q, b.task)
     }
-    fn abort_where(&mut self, now: i64, doomed: impl Fn(&Self, &Job) -> bool) {
-        let (out, kept): (Vec<Job>, Vec<Job>) =
+    fn deadline(&self, task: usize) -> i64 {
+        self.system.tasks[TaskId(task as u32)].deadline.ns()
+    }
+    /// Zero-slack scheduling: marks jobs below the top level that are late.
+    fn mark_late(&mut self, now: i64, top: usize) {
+        for at in 0..self.pending.len() {
+            let (task, release) = (self.pending[at].task, self.pending[at].release);
+            if release + self.deadline(task) == now && self.z(task) < top {
+                (self.pending[at].late, self.pending[at].critical) = (true, false);
+            }
+        }
+    }
+    /// Makes jobs critical at their zero-slack instants, and gives jobs the budget of a new slice.
+    fn apply_timers(&mut self, now: i64) {
+        for at in 0..self.pending.len() {
+            let length = self.deadline(self.pending[at].task);
+            let job = &mut self.pending[at];
+            match &self.rules {
+                Rules::ZeroSlack { zero_slack, .. } => {
+                    let instant = zero_slack[job.task].filter(|&instant| instant < length);
+                    if instant.is_some_and(|instant| job.release + instant == now) && !job.late {
+                        job.critical = true;
+                    }
+                }
+                Rules::Transformed { slices, .. } => {
+                    let (count, slice, budget) = slices[job.task];
+                    let since = now - job.release;
+                    if since > 0 && since % slice == 0 && since / slice < count {
+                        job.budget = budget;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    fn abort_where(&mut self, now: i64, doomed: impl Fn(&Self, &TickJob) -> bool) {
+        let (out, kept): (Vec<TickJob>, Vec<TickJob>) =
             self.pending.clone().into_iter().partition(|job| doomed(self, job));
         self.pending = kept;
         out.iter().for_each(|job| self.ended[job.task][job.seq] = Ended::Aborted(now));
@@ -153,7 +194,7 @@ impl Machine<'_> {
             }
         }
     }
-    fn is_spent(&self, job: &Job) -> bool {
+    fn is_spent(&self, job: &TickJob) -> bool {
         match self.rules {
             Rules::Fixed { .. } | Rules::ZeroSlack { .. } => {
                 job.executed >= self.c(job.task, self.z(job.task))
@@ -273,7 +314,7 @@ pub fn simulate_and_count(
         ExecutionModel::List(demands) => demands[seq % demands.len()].ns(),
         _ => panic!("demands are a list"),
     };
-    let mut machine = Machine {
+    let mut machine = TickMachine {
         system,
         rules: rules.clone(),
         lists,
@@ -285,7 +326,7 @@ pub fn simulate_and_count(
     let top = (0..system.tasks.len()).map(|task| machine.z(task)).max().unwrap_or(0);
     let mut running: Option<(usize, usize)> = None;
     for now in 0..=until {
-        let running_at = |machine: &Machine<'_>| {
+        let running_at = |machine: &TickMachine<'_>| {
             machine.pending.iter().position(|job| Some((job.task, job.seq)) == running)
         };
         // 1. Completion, 2. budgets.
@@ -298,44 +339,14 @@ pub fn simulate_and_count(
                 machine.overrun(now, at);
             }
         }
-        let deadline =
-            |job: &Job| job.release + system.tasks[TaskId(job.task as u32)].deadline.ns();
         // 3. Deadlines.
         if let Rules::ZeroSlack { .. } = rules {
-            for at in 0..machine.pending.len() {
-                if deadline(&machine.pending[at]) == now
-                    && machine.z(machine.pending[at].task) < top
-                {
-                    (machine.pending[at].late, machine.pending[at].critical) = (true, false);
-                }
-            }
+            machine.mark_late(now, top);
         }
         // 4. The idle check.
         machine.check_idle();
         // 5. and 7. Timers.
-        let timers = |machine: &mut Machine<'_>| {
-            for job in &mut machine.pending {
-                let length = system.tasks[TaskId(job.task as u32)].deadline.ns();
-                match rules {
-                    Rules::ZeroSlack { zero_slack, .. } => {
-                        let instant = zero_slack[job.task].filter(|&instant| instant < length);
-                        if instant.is_some_and(|instant| job.release + instant == now) && !job.late
-                        {
-                            job.critical = true;
-                        }
-                    }
-                    Rules::Transformed { slices, .. } => {
-                        let (count, slice, budget) = slices[job.task];
-                        let since = now - job.release;
-                        if since > 0 && since % slice == 0 && since / slice < count {
-                            job.budget = budget;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        };
-        timers(&mut machine);
+        machine.apply_timers(now);
         // 6. Releases, after the jobs with a bound of zero.
         machine.overrun_at_once(now);
         let arriving: Vec<(usize, usize)> = releases
@@ -371,7 +382,7 @@ pub fn simulate_and_count(
             }
             let listed = machine.lists.get_mut(task).and_then(Literal::take);
             let priority = given.next().or(listed).unwrap_or(-1);
-            machine.pending.push(Job {
+            machine.pending.push(TickJob {
                 task,
                 seq,
                 release: now,
@@ -384,7 +395,7 @@ pub fn simulate_and_count(
             });
         }
         if let Rules::ZeroSlack { .. } = rules {
-            timers(&mut machine);
+            machine.apply_timers(now);
         }
         // 8. The decision.
         machine.overrun_at_once(now);

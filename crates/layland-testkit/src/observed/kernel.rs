@@ -36,7 +36,7 @@ pub(super) struct Lent {
 
 /// A thread.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Thread {
+pub(super) struct ObservedThread {
     pub(super) name: String,
     pub(super) pid: u32,
     /// The priority in the kernel's numbering.
@@ -52,16 +52,16 @@ pub(super) struct Thread {
 
 /// The visible activity of a thread between a wake-up and its next sleep.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct AwakePeriod {
     pub(super) thread: usize,
     pub(super) from: i64,
     pub(super) end: Option<i64>,
 }
 
 /// A run: its trace, and its actual events.
-pub(super) struct Ran {
+pub(super) struct KernelRun {
     pub(super) text: String,
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<AwakePeriod>,
 }
 
 /// The value of the clock at time 0.
@@ -74,7 +74,7 @@ enum Status {
     Ready,
 }
 
-struct State {
+struct ThreadState {
     status: Status,
     next: usize,
     backlog: Vec<usize>,
@@ -92,16 +92,9 @@ struct State {
     is_dead: bool,
 }
 
-/// Runs the threads up to a time. `latency` returns the time from a wake-up until the thread is ready.
-pub(super) fn run(
-    cpus: usize,
-    threads: &[Thread],
-    until: i64,
-    latency: &mut dyn FnMut() -> i64,
-) -> Ran {
-    let mut states: Vec<State> = threads
-        .iter()
-        .map(|thread| State {
+impl ThreadState {
+    fn asleep(thread: &ObservedThread) -> ThreadState {
+        ThreadState {
             status: Status::Asleep,
             next: 0,
             backlog: Vec::new(),
@@ -117,121 +110,136 @@ pub(super) fn run(
             budget: 0,
             throttled: None,
             is_dead: false,
-        })
-        .collect();
+        }
+    }
+
+    /// Takes the activations that are due, and ends a throttling that is over.
+    fn arrive(&mut self, thread: &ObservedThread, now: i64) {
+        while self.next < thread.activations.len() && thread.activations[self.next].at <= now {
+            self.backlog.push(self.next);
+            self.next += 1;
+        }
+        if self.throttled.is_some_and(|at| at <= now)
+            && let Some([runtime, _, period]) = thread.server
+        {
+            self.throttled = None;
+            self.deadline += period;
+            self.budget = runtime;
+        }
+    }
+
+    /// Goes on with the acts of a running thread, up to the first one that takes time. Returns true
+    /// if a job ends, for an observer.
+    fn go_on(&mut self, thread: &ObservedThread, now: i64) -> bool {
+        let mut has_ended = false;
+        while self.left == 0 {
+            match self.acts.first().copied() {
+                Some(Act::Run(length)) => self.left = length,
+                Some(Act::Sleep(length)) => {
+                    has_ended = true;
+                    (self.status, self.state) = (Status::Pausing { until: now + length }, "S");
+                }
+                Some(Act::Block(length)) => {
+                    (self.status, self.state) = (Status::Pausing { until: now + length }, "D");
+                }
+                None if !self.backlog.is_empty() => {
+                    self.acts = thread.activations[self.backlog.remove(0)].acts.clone();
+                    continue;
+                }
+                None => {
+                    has_ended = true;
+                    let is_last = self.next >= thread.activations.len();
+                    self.is_dead = thread.dies && is_last;
+                    (self.status, self.state) =
+                        (Status::Asleep, if self.is_dead { "X" } else { "S" });
+                }
+            }
+            if !self.acts.is_empty() {
+                self.acts.remove(0);
+            }
+            if self.status != Status::Ready {
+                break;
+            }
+        }
+        if self.status == Status::Ready
+            && self.budget == 0
+            && let Some([_, deadline, period]) = thread.server
+        {
+            self.throttled = Some(self.deadline - deadline + period);
+            self.state = "R";
+        }
+        has_ended
+    }
+
+    /// Returns true if the thread wakes up.
+    fn wakes(&mut self, thread: &ObservedThread, now: i64) -> bool {
+        match self.status {
+            Status::Asleep if !self.is_dead && !self.backlog.is_empty() => {
+                self.acts = thread.activations[self.backlog.remove(0)].acts.clone();
+                self.since = now;
+                true
+            }
+            // To an observer, a sleep ends a job, but a wait for a disk does not.
+            Status::Pausing { until } if until <= now => {
+                self.since = if self.state == "S" { now } else { self.since };
+                true
+            }
+            Status::Asleep | Status::Pausing { .. } | Status::Ready => false,
+        }
+    }
+
+    /// Makes a thread ready: under SCHED_DEADLINE by the rule for servers that wake up.
+    fn wake(&mut self, thread: &ObservedThread, now: i64) {
+        self.status = Status::Ready;
+        if let Some([runtime, deadline, period]) = thread.server
+            && self.throttled.is_none()
+            && (self.deadline <= now
+                || i128::from(self.budget) * i128::from(period)
+                    > i128::from(self.deadline - now) * i128::from(runtime))
+        {
+            (self.deadline, self.budget) = (now + deadline, runtime);
+        }
+        if let Some([_, deadline, period]) = thread.server
+            && self.throttled.is_none()
+            && self.budget == 0
+        {
+            self.throttled = Some(self.deadline - deadline + period);
+        }
+        if let Some(Act::Run(length)) = self.acts.first().copied() {
+            self.left = length;
+            self.acts.remove(0);
+        }
+    }
+}
+
+/// Runs the threads up to a time. `latency` returns the time from a wake-up until the thread is ready.
+pub(super) fn run(
+    cpus: usize,
+    threads: &[ObservedThread],
+    until: i64,
+    latency: &mut dyn FnMut() -> i64,
+) -> KernelRun {
+    let mut states: Vec<ThreadState> = threads.iter().map(ThreadState::asleep).collect();
     let mut running: Vec<Option<usize>> = vec![None; cpus];
     let (mut text, mut seen, mut turn, mut now) =
         (String::from("# tracer: nop\n"), Vec::new(), 0, 0);
     loop {
         // Ends come before starts: a thread whose job ends when its next job arrives does not sleep.
         for (number, (thread, own)) in threads.iter().zip(&mut states).enumerate() {
-            while own.next < thread.activations.len() && thread.activations[own.next].at <= now {
-                own.backlog.push(own.next);
-                own.next += 1;
-            }
-            if own.throttled.is_some_and(|at| at <= now)
-                && let Some([runtime, _, period]) = thread.server
-            {
-                own.throttled = None;
-                own.deadline += period;
-                own.budget = runtime;
-            }
-            if own.status == Status::Ready && own.on.is_some() {
-                while own.left == 0 {
-                    match own.acts.first().copied() {
-                        Some(Act::Run(length)) => own.left = length,
-                        Some(Act::Sleep(length)) => {
-                            seen.push(Seen { thread: number, from: own.since, end: Some(now) });
-                            (own.status, own.state) =
-                                (Status::Pausing { until: now + length }, "S");
-                        }
-                        Some(Act::Block(length)) => {
-                            (own.status, own.state) =
-                                (Status::Pausing { until: now + length }, "D");
-                        }
-                        None if !own.backlog.is_empty() => {
-                            own.acts = thread.activations[own.backlog.remove(0)].acts.clone();
-                            continue;
-                        }
-                        None => {
-                            seen.push(Seen { thread: number, from: own.since, end: Some(now) });
-                            let is_last = own.next >= thread.activations.len();
-                            own.is_dead = thread.dies && is_last;
-                            (own.status, own.state) =
-                                (Status::Asleep, if own.is_dead { "X" } else { "S" });
-                        }
-                    }
-                    if !own.acts.is_empty() {
-                        own.acts.remove(0);
-                    }
-                    if own.status != Status::Ready {
-                        break;
-                    }
-                }
-                if own.status == Status::Ready
-                    && own.budget == 0
-                    && let Some([_, deadline, period]) = thread.server
-                {
-                    own.throttled = Some(own.deadline - deadline + period);
-                    own.state = "R";
-                }
+            own.arrive(thread, now);
+            if own.status == Status::Ready && own.on.is_some() && own.go_on(thread, now) {
+                seen.push(AwakePeriod { thread: number, from: own.since, end: Some(now) });
             }
             let is_new = thread.is_born && own.turn == 0;
-            let wakes = match own.status {
-                Status::Asleep if !own.is_dead && !own.backlog.is_empty() => {
-                    own.acts = thread.activations[own.backlog.remove(0)].acts.clone();
-                    own.since = now;
-                    true
-                }
-                // To an observer, a sleep ends a job, but a wait for a disk does not.
-                Status::Pausing { until } if until <= now => {
-                    own.since = if own.state == "S" { now } else { own.since };
-                    true
-                }
-                Status::Asleep | Status::Pausing { .. } | Status::Ready => false,
-            };
-            if wakes {
-                own.status = Status::Ready;
+            if own.wakes(thread, now) {
+                own.wake(thread, now);
                 own.eligible = now + latency();
                 turn += 1;
                 own.turn = turn;
-                if let Some([runtime, deadline, period]) = thread.server
-                    && own.throttled.is_none()
-                    && (own.deadline <= now
-                        || i128::from(own.budget) * i128::from(period)
-                            > i128::from(own.deadline - now) * i128::from(runtime))
-                {
-                    (own.deadline, own.budget) = (now + deadline, runtime);
-                }
-                if let Some([_, deadline, period]) = thread.server
-                    && own.throttled.is_none()
-                    && own.budget == 0
-                {
-                    own.throttled = Some(own.deadline - deadline + period);
-                }
-                if let Some(Act::Run(length)) = own.acts.first().copied() {
-                    own.left = length;
-                    own.acts.remove(0);
-                }
                 let event = if is_new { "sched_wakeup_new" } else { "sched_waking" };
-                let (cpu, shown) = (own.last, priority(thread, now).1);
                 // The interrupt is attributed to the thread that has the CPU.
-                let has_it = running[cpu].map(|at| &threads[at]);
-                let who = has_it.map_or_else(
-                    || "<idle>-0".to_owned(),
-                    |thread| format!("{}-{}", thread.name, thread.pid),
-                );
-                line(
-                    &mut text,
-                    now,
-                    &who,
-                    cpu,
-                    "d.h4.",
-                    &format!(
-                        "{event}: comm={} pid={} prio={shown} target_cpu={cpu:03}",
-                        thread.name, thread.pid
-                    ),
-                );
+                let has_it = running[own.last].map(|at| &threads[at]);
+                wake_up(&mut text, now, event, (thread, own.last), has_it);
             }
         }
         let before = running.clone();
@@ -250,19 +258,41 @@ pub(super) fn run(
         Status::Pausing { .. } => own.state == "D",
         Status::Asleep => false,
     });
-    seen.extend(awake.map(|(thread, own)| Seen { thread, from: own.since, end: None }));
-    Ran { text, seen }
+    seen.extend(awake.map(|(thread, own)| AwakePeriod { thread, from: own.since, end: None }));
+    KernelRun { text, seen }
+}
+
+/// Writes that a thread wakes up.
+fn wake_up(
+    text: &mut String,
+    now: i64,
+    event: &str,
+    (thread, cpu): (&ObservedThread, usize),
+    has_it: Option<&ObservedThread>,
+) {
+    let who = has_it
+        .map_or_else(|| "<idle>-0".to_owned(), |thread| format!("{}-{}", thread.name, thread.pid));
+    let shown = priority(thread, now).1;
+    let (name, pid) = (&thread.name, thread.pid);
+    let what = format!("{event}: comm={name} pid={pid} prio={shown} target_cpu={cpu:03}");
+    line(text, now, &who, cpu, "d.h4.", &what);
 }
 
 /// Returns the thread's actual priority, and the priority that it shows.
-fn priority(thread: &Thread, now: i64) -> (i32, i32) {
+fn priority(thread: &ObservedThread, now: i64) -> (i32, i32) {
     let lent = thread.lent.iter().find(|lent| lent.from <= now && now < lent.to);
     lent.map_or((thread.priority, thread.priority), |lent| (lent.priority, lent.shown))
 }
 
-fn assign(threads: &[Thread], states: &mut [State], running: &mut [Option<usize>], now: i64) {
-    let is_ready =
-        |own: &State| own.status == Status::Ready && own.eligible <= now && own.throttled.is_none();
+fn assign(
+    threads: &[ObservedThread],
+    states: &mut [ThreadState],
+    running: &mut [Option<usize>],
+    now: i64,
+) {
+    let is_ready = |own: &ThreadState| {
+        own.status == Status::Ready && own.eligible <= now && own.throttled.is_none()
+    };
     let mut ready: Vec<usize> = (0..threads.len()).filter(|&at| is_ready(&states[at])).collect();
     ready.sort_by_key(|&at| {
         let (own, level) = (&states[at], priority(&threads[at], now).0);
@@ -286,8 +316,8 @@ fn assign(threads: &[Thread], states: &mut [State], running: &mut [Option<usize>
 }
 
 fn switches(
-    threads: &[Thread],
-    states: &[State],
+    threads: &[ObservedThread],
+    states: &[ThreadState],
     (before, after): (&[Option<usize>], &[Option<usize>]),
     now: i64,
     text: &mut String,
@@ -341,8 +371,8 @@ fn line(text: &mut String, now: i64, who: &str, cpu: usize, flags: &str, event: 
     let _ = writeln!(text, "{who:>16} [{cpu:03}] {flags} {seconds}.{rest:09}: {event}");
 }
 
-fn next_event(threads: &[Thread], states: &[State], now: i64) -> Option<i64> {
-    let of = |(thread, own): (&Thread, &State)| {
+fn next_event(threads: &[ObservedThread], states: &[ThreadState], now: i64) -> Option<i64> {
+    let of = |(thread, own): (&ObservedThread, &ThreadState)| {
         let lent = thread.lent.iter().flat_map(|lent| [lent.from, lent.to]);
         let ends = own.on.map(|_| now + own.left);
         let used = own.on.filter(|_| thread.server.is_some()).map(|_| now + own.budget);

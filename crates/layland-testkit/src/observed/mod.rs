@@ -4,15 +4,15 @@
 //! together, and writes a trace. The inferred set must explain it: no bound may be below a response
 //! time in the trace, and no guaranteed deadline may have been missed. A set that itself reports
 //! what it does not explain promises nothing.
-//!
-//! Long because every feature is drawn here.
 
 mod bursts;
+mod change;
 mod kernel;
 
 pub use self::bursts::BurstModel;
 
-use self::kernel::{Act, Activation, Lent, Ran, Seen, Thread, cut, run};
+use self::change::change;
+use self::kernel::{Act, Activation, AwakePeriod, KernelRun, ObservedThread, cut, run};
 use crate::registry;
 use layland_analysis::Verdict;
 use layland_gen::Random;
@@ -122,7 +122,7 @@ impl Feature {
 
 /// The results of the traces of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct FeatureTally {
     /// The number of traces.
     pub traces: u64,
     /// Traces with a response time above its bound, or with a guaranteed deadline that was missed.
@@ -137,9 +137,9 @@ pub struct Tally {
 
 /// The results of a campaign.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct ObservedResults {
     /// The results for each feature.
-    pub tallies: BTreeMap<Feature, Tally>,
+    pub tallies: BTreeMap<Feature, FeatureTally>,
     /// Descriptions of the errors, with the seeds that reproduce them.
     pub broken: Vec<String>,
     /// The features and seeds of the traces with errors.
@@ -147,8 +147,8 @@ pub struct Found {
 }
 
 /// Checks this number of traces, with each feature in turn, from this seed on.
-pub fn campaign(traces: u64, seed: u64) -> Found {
-    let mut found = Found::default();
+pub fn campaign(traces: u64, seed: u64) -> ObservedResults {
+    let mut found = ObservedResults::default();
     for number in 0..traces {
         let feature = Feature::ALL[(number % Feature::ALL.len() as u64) as usize];
         let seed = seed.wrapping_add(number);
@@ -181,7 +181,7 @@ pub struct Trace {
 
 /// The results of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct InferredSet {
     /// Descriptions of the errors.
     pub broken: Vec<String>,
     /// True if the set reports what it does not explain.
@@ -244,20 +244,20 @@ pub fn inferred(seen: &Observation) -> Inferred {
 }
 
 /// Compares the set inferred from a trace with the facts of the trace.
-pub fn held(trace: &Trace) -> Held {
+pub fn held(trace: &Trace) -> InferredSet {
     let Ok(seen) = observe(&trace.text) else {
-        return Held { is_nothing: true, ..Held::default() };
+        return InferredSet { is_nothing: true, ..InferredSet::default() };
     };
     let Inferred { system, chosen, .. } = inferred(&seen);
     if system.tasks.is_empty() {
-        return Held { is_nothing: true, ..Held::default() };
+        return InferredSet { is_nothing: true, ..InferredSet::default() };
     }
     let is_torn = chosen.tasks.iter().any(|task| seen.threads[task.thread].torn > 0);
     if is_torn || seen.lost > 0 || seen.unknown_lines > 0 {
-        return Held { is_untrusted: true, ..Held::default() };
+        return InferredSet { is_untrusted: true, ..InferredSet::default() };
     }
     let is_unexplained = !system.unexplained().is_empty();
-    let mut held = Held { is_unexplained, is_guaranteed: true, ..Held::default() };
+    let mut held = InferredSet { is_unexplained, is_guaranteed: true, ..InferredSet::default() };
     for &spec in &trace.policies {
         let options = AssessOptions::by_tests();
         let found = assess(registry(), spec, &system, &options).expect("the policy exists");
@@ -302,9 +302,9 @@ const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
 
 /// The threads and parameters of a run.
-struct Plan {
+struct RunPlan {
     cpus: usize,
-    threads: Vec<Thread>,
+    threads: Vec<ObservedThread>,
     until: i64,
     from: i64,
     latency: i64,
@@ -330,18 +330,18 @@ pub fn trace(feature: Feature, seed: u64) -> Trace {
         }
         feature => change(feature, &mut plan, &mut draw),
     }
-    let Plan { cpus, mut threads, until, from, latency, policies } = plan;
+    let RunPlan { cpus, mut threads, until, from, latency, policies } = plan;
     for thread in &mut threads {
         thread.activations.sort_by_key(|activation| activation.at);
     }
     let mut wait = || if latency == 0 { 0 } else { draw.us(0, latency) };
-    let Ran { text, seen } = run(cpus, &threads, until, &mut wait);
+    let KernelRun { text, seen } = run(cpus, &threads, until, &mut wait);
     let text = if from > 0 { cut(&text, from) } else { text };
     let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
     // A trace lasts from its first event to its last one.
     let times: Vec<i64> = text.lines().filter_map(time).collect();
     let (first, last) = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
-    for Seen { thread, from: begin, end } in seen {
+    for AwakePeriod { thread, from: begin, end } in seen {
         let took = end.unwrap_or(until).min(last) - begin.max(first);
         let longest = longest.entry(threads[thread].name.clone()).or_default();
         *longest = (*longest).max(Duration::from_ns(took.max(0)));
@@ -357,7 +357,7 @@ fn time(line: &str) -> Option<i64> {
 }
 
 /// Returns a plan of periodic threads of SCHED_FIFO with different priorities.
-fn plan(feature: Feature, draw: &mut Draw) -> Plan {
+fn plan(feature: Feature, draw: &mut Draw) -> RunPlan {
     let cpus = match feature {
         Global | Pinned => draw.between(2, 4) as usize,
         CpuSet => 4,
@@ -380,14 +380,14 @@ fn plan(feature: Feature, draw: &mut Draw) -> Plan {
             activations.map(|at| Activation { at, acts: vec![Act::Run(wcet)] }).collect();
         let cpu = draw.below(used as i64) as usize;
         let is_pinned = matches!(feature, Pinned | ShortPinned);
-        threads.push(Thread {
+        threads.push(ObservedThread {
             name: format!("rt{number}"),
             pid: 500 + number as u32,
             priority: if is_deadline { -1 } else { 39 + 10 * number as i32 },
             cpus: if is_pinned { vec![cpu] } else { (0..used).collect() },
             activations,
             server: is_deadline.then_some([wcet, period, period]),
-            ..Thread::default()
+            ..ObservedThread::default()
         });
     }
     let policies = match feature {
@@ -395,259 +395,5 @@ fn plan(feature: Feature, draw: &mut Draw) -> Plan {
         Global | CpuSet => vec!["g-fp"],
         _ => vec!["p-fp"],
     };
-    Plan { cpus, threads, until, from: 0, latency: 0, policies }
-}
-
-/// Changes the execution time of a job.
-fn stretch(activation: &mut Activation, change: impl FnOnce(i64) -> i64) {
-    let first = activation.acts.iter_mut().find_map(|act| match act {
-        Act::Run(length) => Some(length),
-        Act::Sleep(_) | Act::Block(_) => None,
-    });
-    if let Some(length) = first {
-        *length = change(*length).max(US);
-    }
-}
-
-fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
-    let until = plan.until;
-    let all = plan.threads.len() as i64;
-    let chosen = draw.below(all) as usize;
-    let gap = |thread: &Thread| match thread.activations.as_slice() {
-        [first, second, ..] => (second.at - first.at).max(US),
-        [] | [_] => 10 * MS,
-    };
-    let period = gap(&plan.threads[chosen]);
-    match feature {
-        Offsets | Global | Pinned | Deadline | CpuSet | ShortPinned | Mixed => {}
-        Jitter => each(plan, |thread, own| {
-            let most = own / 100 * draw.between(5, 40);
-            thread.activations.iter_mut().for_each(|job| job.at += draw.us(0, most));
-        }),
-        SmallJitter => each(plan, |thread, own| {
-            thread.activations.iter_mut().for_each(|job| job.at += draw.us(0, own / 100));
-        }),
-        Rounding => each(plan, |thread, own| {
-            let shorter = own / 1_000 * draw.between(1, 12);
-            let less = |(k, job): (usize, &mut Activation)| job.at -= k as i64 * shorter / US * US;
-            thread.activations.iter_mut().enumerate().for_each(less);
-        }),
-        Sporadic => each(plan, |thread, own| {
-            let mut more = 0;
-            for job in &mut thread.activations {
-                job.at += more;
-                more += draw.us(0, own);
-            }
-        }),
-        Bursts => {
-            let thread = &mut plan.threads[chosen];
-            let count = draw.between(2, 3);
-            thread.activations.iter_mut().for_each(|job| stretch(job, |length| length / count));
-            let more = thread.activations.clone();
-            for job in more {
-                for k in 1..count {
-                    let at = job.at + k * draw.us(0, period / 10);
-                    thread.activations.push(Activation { at, acts: job.acts.clone() });
-                }
-            }
-        }
-        Bursty => {
-            let model = BurstModel::ALL[draw.below(BurstModel::ALL.len() as i64) as usize];
-            let thread = &mut plan.threads[chosen];
-            let (mut at, seed) = (draw.us(0, period), draw.below(i64::MAX) as u64);
-            let gaps = model.gaps(thread.activations.len(), period, seed);
-            for (job, gap) in thread.activations.iter_mut().zip(gaps) {
-                job.at = at;
-                stretch(job, |length| length / 4);
-                at += (gap / US * US).max(US);
-            }
-            thread.activations.retain(|job| job.at < until);
-        }
-        Varying => each(plan, |thread, _| {
-            for job in &mut thread.activations {
-                stretch(job, |length| draw.us(length / 3, length));
-            }
-        }),
-        CutStart => plan.from = draw.us(US, until / 3),
-        Ordinary => {
-            for (number, name) in ["kworker/0:1", "web"].into_iter().enumerate() {
-                let mut at = 0;
-                let mut activations = Vec::new();
-                while at < until {
-                    activations.push(Activation { at, acts: vec![Act::Run(draw.us(US, 2 * MS))] });
-                    at += draw.us(MS, 9 * MS);
-                }
-                let cpus = (0..plan.cpus).collect();
-                let pid = 900 + number as u32;
-                let name = name.to_owned();
-                plan.threads.push(Thread {
-                    name,
-                    pid,
-                    priority: 120,
-                    cpus,
-                    activations,
-                    ..Thread::default()
-                });
-            }
-        }
-        Overrun => {
-            let jobs = &mut plan.threads[chosen].activations;
-            let at = draw.below(jobs.len() as i64) as usize;
-            let times = draw.between(12, 25);
-            stretch(&mut jobs[at], |length| (length * times / 10).max(period * times / 10));
-        }
-        Double | RareBurst => {
-            let jobs = &mut plan.threads[chosen].activations;
-            let count = if feature == Double { 1 } else { draw.between(3, 8) };
-            let at = draw.below(jobs.len() as i64) as usize;
-            for _ in 0..count {
-                let job =
-                    Activation { at: jobs[at].at + draw.us(0, period / 2), ..jobs[at].clone() };
-                jobs.push(job);
-            }
-        }
-        Late => {
-            let jobs = &mut plan.threads[chosen].activations;
-            let at = draw.below(jobs.len() as i64) as usize;
-            jobs[at].at += draw.us(period / 5, period - US);
-        }
-        Drift => {
-            let mut later = 0;
-            for job in &mut plan.threads[chosen].activations {
-                job.at += later;
-                later += draw.us(0, period / 20);
-            }
-        }
-        Suspension | Disk => {
-            let long = draw.us(10 * US, period / 5);
-            let varies = draw.below(3) == 0;
-            for job in &mut plan.threads[chosen].activations {
-                let Some(&Act::Run(length)) = job.acts.first() else { continue };
-                let first = (length / 5 * draw.between(1, 4)).max(US);
-                let pause = if varies { draw.us(5 * US, long) } else { long };
-                let pause = if feature == Disk { Act::Block(pause) } else { Act::Sleep(pause) };
-                job.acts = vec![Act::Run(first), pause, Act::Run((length - first).max(US))];
-            }
-        }
-        Latency => plan.latency = draw.us(5 * US, 300 * US),
-        Interrupts | Migration => {
-            let is_interrupt = feature == Interrupts;
-            let own = if is_interrupt { draw.one_of(&[3, 7, 10]) * MS } else { 37 * MS };
-            let wcet =
-                if is_interrupt { draw.us(100 * US, own / 5) } else { draw.us(5 * US, 300 * US) };
-            let offset = draw.us(0, own);
-            let at = (0..).map(|k| offset + k * own).take_while(|&at| at < until);
-            let activations = at.map(|at| Activation { at, acts: vec![Act::Run(wcet)] }).collect();
-            let (name, priority) =
-                if is_interrupt { ("irq/24-eth0", 25) } else { ("migration/0", 0) };
-            let (name, cpus) = (name.to_owned(), vec![0]);
-            plan.threads.push(Thread {
-                name,
-                pid: 20,
-                priority,
-                cpus,
-                activations,
-                ..Thread::default()
-            });
-        }
-        FewJobs => {
-            let activations = (0..draw.between(1, 2)).map(|_| Activation {
-                at: draw.us(0, until),
-                acts: vec![Act::Run(draw.us(MS, 12 * MS))],
-            });
-            let (name, activations) = ("rare".to_owned(), activations.collect());
-            let cpus = (0..plan.cpus).collect();
-            plan.threads.push(Thread {
-                name,
-                pid: 700,
-                priority: 9,
-                cpus,
-                activations,
-                ..Thread::default()
-            });
-        }
-        Born | Dies | LongFirst => {
-            let long = draw.us(2 * MS, 15 * MS);
-            let thread = &mut plan.threads[chosen];
-            let begin = draw.us(0, until / 2);
-            match feature {
-                Born => {
-                    thread.is_born = true;
-                    thread.activations.retain(|job| job.at >= begin);
-                }
-                Dies => {
-                    thread.dies = true;
-                    thread.activations.retain(|job| job.at < begin.max(4 * period));
-                }
-                _ => {}
-            }
-            let job = match feature {
-                Dies => thread.activations.last_mut(),
-                _ => thread.activations.first_mut(),
-            };
-            job.into_iter().for_each(|job| stretch(job, |length| length + long));
-            if feature == LongFirst {
-                plan.from =
-                    plan.threads[chosen].activations.first().map_or(0, |job| job.at + 10 * US);
-            }
-        }
-        Pending => {
-            let thread = &mut plan.threads[chosen];
-            if let Some(job) = thread.activations.last_mut() {
-                stretch(job, |length| length + 40 * MS);
-            }
-        }
-        ClassChange | PriorityChange | Inheritance => {
-            let (from, length) = (draw.us(0, until / 2), draw.us(5 * MS, until / 3));
-            let change = match feature {
-                ClassChange => Lent { from, to: from + length, priority: 9, shown: 9 },
-                _ => Lent { from, to: from + length / 2, priority: 29, shown: 29 },
-            };
-            let which = if feature == ClassChange { chosen } else { all as usize - 1 };
-            let thread = &mut plan.threads[which];
-            if feature == ClassChange {
-                thread.priority = 120;
-            }
-            thread.lent.push(change);
-        }
-        FairServer => {
-            let activations = (0..until / (10 * MS))
-                .map(|k| Activation { at: k * 10 * MS, acts: vec![Act::Run(draw.us(MS, 4 * MS))] });
-            let activations = activations.collect();
-            let from = draw.us(0, until / 2);
-            let lent = Lent { from, to: from + 30 * MS, priority: -2, shown: 120 };
-            let (name, lent) = ("batch".to_owned(), vec![lent]);
-            let cpus = (0..plan.cpus).collect();
-            plan.threads.push(Thread {
-                name,
-                pid: 800,
-                priority: 120,
-                cpus,
-                activations,
-                lent,
-                ..Thread::default()
-            });
-        }
-        Constrained => each(plan, |thread, own| {
-            if let Some([runtime, deadline, _]) = &mut thread.server {
-                *deadline = (own / 4 * draw.between(1, 3)).max(*runtime);
-            }
-        }),
-        Throttled => {
-            let thread = &mut plan.threads[chosen];
-            if let Some([runtime, ..]) = &mut thread.server {
-                *runtime = (*runtime / 10 * draw.between(5, 9)).max(10 * US);
-            }
-        }
-    }
-}
-
-fn each(plan: &mut Plan, mut change: impl FnMut(&mut Thread, i64)) {
-    for thread in &mut plan.threads {
-        let own = match thread.activations.as_slice() {
-            [first, second, ..] => (second.at - first.at).max(US),
-            [] | [_] => 10 * MS,
-        };
-        change(thread, own);
-    }
+    RunPlan { cpus, threads, until, from: 0, latency: 0, policies }
 }

@@ -31,12 +31,12 @@ pub struct Claim {
     /// The policy.
     pub policy: &'static str,
     /// The systems.
-    pub about: About,
+    pub about: SystemKind,
 }
 
 /// A kind of systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum SystemKind {
     /// Periodic tasks.
     Periodic,
     /// Sporadic tasks.
@@ -49,26 +49,30 @@ pub enum About {
 
 /// All claims.
 pub const CLAIMS: [Claim; 15] = [
-    Claim { name: "run", policy: "run", about: About::Periodic },
-    Claim { name: "stay", policy: "qps:master=stay", about: About::Periodic },
-    Claim { name: "edf", policy: "qps:master=edf", about: About::Periodic },
-    Claim { name: "sporadic-stay", policy: "qps:master=stay", about: About::Sporadic },
-    Claim { name: "sporadic-edf", policy: "qps:master=edf", about: About::Sporadic },
-    Claim { name: "dp-wrap", policy: "dp-wrap", about: About::Periodic },
-    Claim { name: "dp-wrap-plain", policy: "dp-wrap:mirror=off", about: About::Periodic },
-    Claim { name: "lre-tl", policy: "lre-tl", about: About::Periodic },
-    Claim { name: "sporadic-lre-tl", policy: "lre-tl", about: About::Sporadic },
-    Claim { name: "u-edf", policy: "u-edf", about: About::Periodic },
-    Claim { name: "sporadic-u-edf", policy: "u-edf", about: About::Sporadic },
-    Claim { name: "pd2", policy: "pd2:quantum=1ns", about: About::PeriodicSlots },
-    Claim { name: "er-pd2", policy: "er-pd2:quantum=1ns", about: About::PeriodicSlots },
-    Claim { name: "sporadic-pd2", policy: "pd2:quantum=1ns", about: About::SporadicSlots },
-    Claim { name: "sporadic-er-pd2", policy: "er-pd2:quantum=1ns", about: About::SporadicSlots },
+    Claim { name: "run", policy: "run", about: SystemKind::Periodic },
+    Claim { name: "stay", policy: "qps:master=stay", about: SystemKind::Periodic },
+    Claim { name: "edf", policy: "qps:master=edf", about: SystemKind::Periodic },
+    Claim { name: "sporadic-stay", policy: "qps:master=stay", about: SystemKind::Sporadic },
+    Claim { name: "sporadic-edf", policy: "qps:master=edf", about: SystemKind::Sporadic },
+    Claim { name: "dp-wrap", policy: "dp-wrap", about: SystemKind::Periodic },
+    Claim { name: "dp-wrap-plain", policy: "dp-wrap:mirror=off", about: SystemKind::Periodic },
+    Claim { name: "lre-tl", policy: "lre-tl", about: SystemKind::Periodic },
+    Claim { name: "sporadic-lre-tl", policy: "lre-tl", about: SystemKind::Sporadic },
+    Claim { name: "u-edf", policy: "u-edf", about: SystemKind::Periodic },
+    Claim { name: "sporadic-u-edf", policy: "u-edf", about: SystemKind::Sporadic },
+    Claim { name: "pd2", policy: "pd2:quantum=1ns", about: SystemKind::PeriodicSlots },
+    Claim { name: "er-pd2", policy: "er-pd2:quantum=1ns", about: SystemKind::PeriodicSlots },
+    Claim { name: "sporadic-pd2", policy: "pd2:quantum=1ns", about: SystemKind::SporadicSlots },
+    Claim {
+        name: "sporadic-er-pd2",
+        policy: "er-pd2:quantum=1ns",
+        about: SystemKind::SporadicSlots,
+    },
 ];
 
 /// The results of one system, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SystemCounts {
     /// The number of systems.
     pub systems: u64,
     /// The number of systems whose rates, as rounded by the policy, sum to exactly the number of CPUs.
@@ -81,9 +85,9 @@ pub struct Seen {
     pub migrations: u64,
 }
 
-impl Seen {
-    fn and(self, other: Seen) -> Seen {
-        Seen {
+impl SystemCounts {
+    fn and(self, other: SystemCounts) -> SystemCounts {
+        SystemCounts {
             systems: self.systems + other.systems,
             full: self.full + other.full,
             jobs: self.jobs + other.jobs,
@@ -95,7 +99,7 @@ impl Seen {
 
 /// The first system that breaks a claim.
 #[derive(Clone, Debug)]
-pub struct Broken {
+pub struct BrokenSystem {
     /// A description of the error.
     pub how: String,
     /// The system.
@@ -111,7 +115,7 @@ impl Claim {
     ///
     /// # Errors
     /// A description of the error.
-    pub fn check(&self, system: &System, until: Time, seed: u64) -> Result<Seen, String> {
+    pub fn check(&self, system: &System, until: Time, seed: u64) -> Result<SystemCounts, String> {
         let policy = registry().build(self.policy, system).map_err(|error| error.to_string())?;
         let rule = policy.rule();
         let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
@@ -129,14 +133,14 @@ impl Claim {
         }
         let cpus = system.platform.cpu_count() as i64;
         let total_rate = match self.about {
-            About::Periodic | About::Sporadic => {
+            SystemKind::Periodic | SystemKind::Sporadic => {
                 layland_offline::RateGrid::of(system).expect("the policy was built").total()
             }
-            About::PeriodicSlots | About::SporadicSlots => {
+            SystemKind::PeriodicSlots | SystemKind::SporadicSlots => {
                 system.tasks.values().map(layland_model::Task::utilization).sum()
             }
         };
-        let seen = Seen {
+        let seen = SystemCounts {
             systems: 1,
             full: u64::from(total_rate == layland_model::Rate::whole(cpus)),
             jobs: total.released,
@@ -169,10 +173,10 @@ impl Claim {
     pub fn draw(&self, seed: u64, index: u64) -> Drawn {
         let mut random = Random::new(seed, index, Aspect::Utilizations);
         match self.about {
-            About::Periodic => draw::periodic(&mut random),
-            About::Sporadic => draw::sporadic(&mut random),
-            About::PeriodicSlots => draw::in_slots(&mut random, false),
-            About::SporadicSlots => draw::in_slots(&mut random, true),
+            SystemKind::Periodic => draw::periodic(&mut random),
+            SystemKind::Sporadic => draw::sporadic(&mut random),
+            SystemKind::PeriodicSlots => draw::in_slots(&mut random, false),
+            SystemKind::SporadicSlots => draw::in_slots(&mut random, true),
         }
     }
 
@@ -185,16 +189,17 @@ impl Claim {
         cases: u64,
         seed: u64,
         progress: impl Fn(u64),
-    ) -> Result<Seen, Box<Broken>> {
+    ) -> Result<SystemCounts, Box<BrokenSystem>> {
         const BATCH: u64 = 500;
-        let mut seen = Seen::default();
+        let mut seen = SystemCounts::default();
         for first in (0..cases).step_by(BATCH as usize) {
-            let batch: Vec<Result<Seen, Box<Broken>>> = (first..cases.min(first + BATCH))
+            let batch: Vec<Result<SystemCounts, Box<BrokenSystem>>> = (first
+                ..cases.min(first + BATCH))
                 .into_par_iter()
                 .map(|index| {
                     let Drawn { system, until } = self.draw(seed, index);
                     self.check(&system, until, index)
-                        .map_err(|how| Box::new(Broken { how, system, until, seed: index }))
+                        .map_err(|how| Box::new(BrokenSystem { how, system, until, seed: index }))
                 })
                 .collect();
             for one in batch {

@@ -7,7 +7,7 @@ use layland_trace::Trace;
 use std::collections::BTreeMap;
 
 /// The relevant part of an event for a twin.
-pub(super) enum Told {
+pub(super) enum TwinEvent {
     /// A job is ready, with this deadline.
     Released(JobId, i64),
     /// A job has ended.
@@ -18,30 +18,30 @@ pub(super) enum Told {
 
 /// The job that the engine runs on each CPU.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shown(BTreeMap<usize, JobId>);
+pub(super) struct RunningJobs(BTreeMap<usize, JobId>);
 
-impl Shown {
+impl RunningJobs {
     /// Records an event.
     ///
     /// # Panics
     /// If the event is a request, which the twins do not support.
-    pub(super) fn told(&mut self, event: &Event) -> Told {
+    pub(super) fn told(&mut self, event: &Event) -> TwinEvent {
         match *event {
-            Event::Release { job, deadline, .. } => Told::Released(job, deadline.ns()),
+            Event::Release { job, deadline, .. } => TwinEvent::Released(job, deadline.ns()),
             Event::Completion { job, cpu, .. } => {
                 self.0.remove(&cpu.index());
-                Told::Completed(job)
+                TwinEvent::Completed(job)
             }
             Event::Ended { job } => {
                 self.0.retain(|_, shown| *shown != job);
-                Told::Completed(job)
+                TwinEvent::Completed(job)
             }
             Event::Join { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::Step { .. }
             | Event::Timer { .. }
-            | Event::CpuOnline { .. } => Told::Nothing,
+            | Event::CpuOnline { .. } => TwinEvent::Nothing,
             Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }
@@ -123,7 +123,7 @@ pub(super) fn place<T: AsMut<Seat>>(tasks: &mut [T], chosen: &[usize], now: i64,
 }
 
 /// A job of a trace that a twin schedules again.
-pub(super) struct Job {
+pub(super) struct FutureJob {
     pub id: JobId,
     pub release: i64,
     pub deadline: i64,
@@ -131,10 +131,10 @@ pub(super) struct Job {
 }
 
 /// The jobs of a task in a trace, in their order.
-pub(super) fn jobs_of(trace: &Trace, task: TaskId) -> Vec<Job> {
+pub(super) fn jobs_of(trace: &Trace, task: TaskId) -> Vec<FutureJob> {
     let of_task = trace.jobs.iter().filter(|record| record.job.id.task == task);
-    let mut jobs: Vec<Job> = of_task
-        .map(|record| Job {
+    let mut jobs: Vec<FutureJob> = of_task
+        .map(|record| FutureJob {
             id: record.job.id,
             release: record.job.release.ns(),
             deadline: record.job.deadline.ns(),

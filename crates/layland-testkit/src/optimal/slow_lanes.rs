@@ -17,17 +17,17 @@
 //!    `d_i - t - sum_{x in hp_i} (al_{x,j} + (d_i - d_x) u_{x,j}) - sum_{y < j} al_{i,y}`.
 //! 5. Lane `j` runs the first task in this order with `al_{i,j} > 0` that runs on no lane below `j`.
 
-use super::slow::{Job, Seat, jobs_of, place};
+use super::slow::{FutureJob, Seat, jobs_of, place};
 use layland_model::{JobId, System, TaskId};
 use layland_offline::RateGrid;
 use layland_trace::Trace;
 use std::collections::VecDeque;
 
 /// A task, by rank.
-struct State {
+struct LaneTask {
     rate: i64,
     shortest: i64,
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<FutureJob>,
     /// The ready job, with its remaining need.
     job: Option<(JobId, i64)>,
     /// The earliest start of the job's window, and its end.
@@ -40,14 +40,14 @@ struct State {
     seat: Seat,
 }
 
-impl AsMut<Seat> for State {
+impl AsMut<Seat> for LaneTask {
     fn as_mut(&mut self) -> &mut Seat {
         &mut self.seat
     }
 }
 
-fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
-    let state = |task: TaskId| State {
+fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<LaneTask> {
+    let state = |task: TaskId| LaneTask {
         rate: grid.tasks[task].numerator,
         shortest: grid.tasks[task].window.ns(),
         jobs: jobs_of(trace, task).into(),
@@ -79,7 +79,8 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
                 task.job = None;
             }
             if task.job.is_none() && task.jobs.front().is_some_and(|job| job.release <= now) {
-                let Job { id, deadline, needs, .. } = task.jobs.pop_front().expect("there is one");
+                let FutureJob { id, deadline, needs, .. } =
+                    task.jobs.pop_front().expect("there is one");
                 task.job = Some((id, needs));
                 task.until = grid.down(deadline);
                 if !(ends && now < task.ends) {
@@ -121,7 +122,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
 }
 
 /// Rules 3 and 4. Multiplied by `Q`, all values are whole.
-fn allot(tasks: &mut [State], order: &[usize], t: i64, q: i64) {
+fn allot(tasks: &mut [LaneTask], order: &[usize], t: i64, q: i64) {
     let lanes = tasks.first().map_or(0, |task| task.left.len());
     let d: Vec<i64> = tasks.iter().map(|task| task.ends.max(t)).collect();
     let sum_before = |at: usize| -> i64 {

@@ -27,7 +27,7 @@ struct Subtask {
 }
 
 /// A task, with its current job.
-struct State {
+struct Pd2Task {
     e: i64,
     p: i64,
     /// The jobs: number, release and demand, beginning with the next one.
@@ -41,7 +41,7 @@ fn up(a: i64, b: i64) -> i64 {
     (a + b - 1).div_euclid(b)
 }
 
-impl State {
+impl Pd2Task {
     fn release(&self, i: i64) -> i64 {
         ((i - 1) * self.p).div_euclid(self.e)
     }
@@ -113,7 +113,7 @@ fn weight(task: &Task, slotted: Slotted) -> (i64, i64) {
 /// Incomplete jobs need their WCETs.
 pub fn slots(system: &System, slotted: Slotted, trace: &Trace) -> Vec<(i64, JobId)> {
     let q = slotted.quantum;
-    let mut states: Vec<State> = Vec::new();
+    let mut states: Vec<Pd2Task> = Vec::new();
     for (id, task) in system.tasks.iter() {
         let of_task = trace.jobs.iter().filter(|record| record.job.id.task == id);
         let mut jobs: Vec<(u64, i64, i64)> = of_task
@@ -127,7 +127,7 @@ pub fn slots(system: &System, slotted: Slotted, trace: &Trace) -> Vec<(i64, JobI
             .collect();
         jobs.sort_unstable();
         let (e, p) = weight(task, slotted);
-        states.push(State { e, p, jobs: jobs.into_iter(), now: None, anchor: None, given: 0 });
+        states.push(Pd2Task { e, p, jobs: jobs.into_iter(), now: None, anchor: None, given: 0 });
     }
     let mut runs = Vec::new();
     for slot in 0..trace.over.ns() / q {

@@ -2,16 +2,16 @@
 //! trace, and returns the running jobs in every nanosecond. Each nanosecond is decided from
 //! scratch, by sorting all tasks.
 
-use super::slow::{Job, Seat, jobs_of, place};
+use super::slow::{FutureJob, Seat, jobs_of, place};
 use layland_model::{JobId, System, TaskId};
 use layland_offline::RateGrid;
 use layland_trace::Trace;
 use std::collections::VecDeque;
 
 /// A task, by rank.
-struct State {
+struct PlaneTask {
     rate: i64,
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<FutureJob>,
     /// The ready job, with its remaining need.
     job: Option<(JobId, i64)>,
     from: i64,
@@ -21,17 +21,17 @@ struct State {
     seat: Seat,
 }
 
-impl AsMut<Seat> for State {
+impl AsMut<Seat> for PlaneTask {
     fn as_mut(&mut self) -> &mut Seat {
         &mut self.seat
     }
 }
 
-fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
+fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<PlaneTask> {
     let state = |task: TaskId| {
         let mut jobs = jobs_of(trace, task);
         jobs.iter_mut().for_each(|job| job.deadline = grid.down(job.deadline));
-        State {
+        PlaneTask {
             rate: grid.tasks[task].numerator,
             jobs: jobs.into(),
             job: None,
@@ -62,7 +62,8 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
                 task.job = None;
             }
             if task.job.is_none() && task.jobs.front().is_some_and(|job| job.release <= now) {
-                let Job { id, deadline, needs, .. } = task.jobs.pop_front().expect("there is one");
+                let FutureJob { id, deadline, needs, .. } =
+                    task.jobs.pop_front().expect("there is one");
                 (task.job, task.deadline) = (Some((id, needs)), deadline);
                 task.from = if ends && task.is_served { now } else { grid.up(now) };
             } else if ends {
@@ -98,7 +99,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
 }
 
 /// Returns the tasks that run, in the order in which they select CPUs.
-fn chosen(tasks: &[State], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
+fn chosen(tasks: &[PlaneTask], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..tasks.len()).filter(|&at| tasks[at].share > 0).collect();
     if begins {
         all.sort_by_key(|&at| (tasks[at].share < time, tasks[at].seat.cpu.is_none(), at));

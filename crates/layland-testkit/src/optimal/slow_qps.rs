@@ -1,7 +1,7 @@
 //! The slow twin of QPS: at each decision it goes through all sets of all CPUs, with names in place
 //! of indices and exact fractions. It only stores the values that the rules mention.
 
-use super::slow::{Shown, Told, seat};
+use super::slow::{RunningJobs, TwinEvent, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, TaskId, Time};
 use layland_offline::{Client, Hierarchy, RateGrid};
 use layland_policy::fair::qps::{MasterRule, sets};
@@ -53,7 +53,7 @@ pub struct SlowQps {
     /// The side whose budget each CPU uses.
     uses: BTreeMap<usize, usize>,
     on: BTreeMap<usize, usize>,
-    shown: Shown,
+    shown: RunningJobs,
     now: i64,
 }
 
@@ -80,7 +80,7 @@ impl SlowQps {
             serves: BTreeMap::new(),
             uses: BTreeMap::new(),
             on: BTreeMap::new(),
-            shown: Shown::default(),
+            shown: RunningJobs::default(),
             now: 0,
         }
     }
@@ -283,15 +283,15 @@ impl Policy for SlowQps {
     fn on_event(&mut self, now: Time, event: Event) {
         self.advance(now.ns());
         match self.shown.told(&event) {
-            Told::Released(job, deadline) => {
+            TwinEvent::Released(job, deadline) => {
                 let seat = seat(&self.order, job.task);
                 self.jobs.insert(seat, job);
                 self.coming.insert(seat, (self.grid.up(now.ns()), deadline));
             }
-            Told::Completed(job) => {
+            TwinEvent::Completed(job) => {
                 self.jobs.remove(&seat(&self.order, job.task));
             }
-            Told::Nothing => {}
+            TwinEvent::Nothing => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! The slow twin of RUN: at each decision it goes through the whole tree, with recursion and exact
 //! fractions. It has no separately updated subsystems, flat arrays or whole budgets.
 
-use super::slow::{Shown, Told, seat};
+use super::slow::{RunningJobs, TwinEvent, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, Task, TaskId, Time};
 use layland_offline::{Clients, RateGrid, Reduction};
 use layland_policy::fair::run::tree;
@@ -32,7 +32,7 @@ pub struct SlowRun {
     picks: BTreeMap<usize, usize>,
     runs: BTreeSet<usize>,
     on: BTreeMap<usize, usize>,
-    shown: Shown,
+    shown: RunningJobs,
     now: i64,
 }
 
@@ -63,7 +63,7 @@ impl SlowRun {
             picks: BTreeMap::new(),
             runs: BTreeSet::new(),
             on: BTreeMap::new(),
-            shown: Shown::default(),
+            shown: RunningJobs::default(),
             now: 0,
         }
     }
@@ -218,13 +218,13 @@ impl Policy for SlowRun {
     fn on_event(&mut self, now: Time, event: Event) {
         self.advance(now.ns());
         match self.shown.told(&event) {
-            Told::Released(job, _) => {
+            TwinEvent::Released(job, _) => {
                 let task = &mut self.tasks[seat(&self.order, job.task)];
                 task.job = Some(job);
                 task.executed = false;
             }
-            Told::Completed(job) => self.tasks[seat(&self.order, job.task)].job = None,
-            Told::Nothing => {}
+            TwinEvent::Completed(job) => self.tasks[seat(&self.order, job.task)].job = None,
+            TwinEvent::Nothing => {}
         }
     }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// The outcomes of mutations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct MutationTally {
     /// No reader accepts the trace, or it cannot support a verdict.
     pub unreadable: u64,
     /// The trace lies, and the checker reports it.
@@ -33,17 +33,17 @@ pub struct Tally {
 
 /// The results of a campaign.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct TraceResults {
     /// The outcomes for each kind of mutation.
-    pub tallies: BTreeMap<&'static str, Tally>,
+    pub tallies: BTreeMap<&'static str, MutationTally>,
     /// Descriptions of the first wrong accepts.
     pub wrong: Vec<String>,
 }
 
-impl Found {
+impl TraceResults {
     /// Returns the total of all kinds.
-    pub fn total(&self) -> Tally {
-        self.tallies.values().fold(Tally::default(), |sum, one| Tally {
+    pub fn total(&self) -> MutationTally {
+        self.tallies.values().fold(MutationTally::default(), |sum, one| MutationTally {
             unreadable: sum.unreadable + one.unreadable,
             refused: sum.refused + one.refused,
             wrong: sum.wrong + one.wrong,
@@ -107,8 +107,8 @@ fn base(random: &mut Random) -> Base {
 }
 
 /// Performs this number of mutations.
-pub fn campaign(mutations: u64, seed: u64) -> Found {
-    let mut found = Found::default();
+pub fn campaign(mutations: u64, seed: u64) -> TraceResults {
+    let mut found = TraceResults::default();
     for number in 0..mutations.div_ceil(OF_EACH_BASE) {
         let mut random = Random::of_task(seed, number);
         let base = base(&mut random);
@@ -139,9 +139,10 @@ pub fn campaign(mutations: u64, seed: u64) -> Found {
                 };
                 let which = random.below(mutate::OF_TEXTS.len() as u64) as usize;
                 mutate::text(which, &mut bytes, &mut random);
-                let read = match of_kernel {
-                    true => of_kernel_text(&bytes, &base.system),
-                    false => of_json(&bytes, &labels),
+                let read = if of_kernel {
+                    of_kernel_text(&bytes, &base.system)
+                } else {
+                    of_json(&bytes, &labels)
                 };
                 (mutate::OF_TEXTS[which], read)
             };

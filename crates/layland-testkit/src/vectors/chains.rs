@@ -43,10 +43,10 @@ fn system(vector: &Value, communication: Communication) -> Result<System, String
     let tasks = listed.iter().enumerate().map(task).collect::<Result<Vec<_>, _>>()?;
     let order = match vector["chain"].as_array() {
         Some(order) => order.iter().map(|at| Ok(TaskId(number(at)? as u32))).collect(),
-        None => Ok::<_, String>((0..tasks.len()).map(TaskId::from_index).collect()),
+        None => Ok::<Vec<_>, String>((0..tasks.len()).map(TaskId::from_index).collect()),
     };
     let mut system = System::new(1, tasks);
-    system.chains.push(Chain { name: "chain".to_owned(), tasks: order?, communication });
+    system.chains.push(Chain::new("chain", order?, communication));
     match system.validate().first() {
         Some(invalid) => Err(invalid.to_string()),
         None => Ok(system),

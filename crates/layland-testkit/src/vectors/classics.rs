@@ -5,8 +5,8 @@
 //! They are multiplied by the common denominator of all expected values of a run, and then stand
 //! for nanoseconds.
 
-use super::reading::{Read, list, read, same};
-use super::verdict::Verdict;
+use super::reading::{list, read, same};
+use super::verdict::{Read, Verdict};
 use crate::registry;
 use layland_analysis::{
     SchedulabilityTest, Sporadic, Verdict as Answer, global_edf::edzl, top_first,
@@ -161,7 +161,7 @@ fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
     let mut trace = Trace::default();
     simulate(&system, built, &mut trace, &SimOptions::until(horizon))
         .map_err(|error| error.to_string())?;
-    let run = Run { trace, system, spec, horizon, scale };
+    let run = PolicyRun { trace, system, spec, horizon, scale };
     for (key, expected) in read(expect.as_object(), "expect")? {
         if key != "horizon" {
             same(key, expected, &run.value(key)?)?;
@@ -171,7 +171,7 @@ fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
 }
 
 /// The run of a system under a policy.
-struct Run {
+struct PolicyRun {
     trace: Trace,
     system: System,
     /// The policy with its options.
@@ -180,7 +180,7 @@ struct Run {
     scale: i64,
 }
 
-impl Run {
+impl PolicyRun {
     /// Returns a time in the notation of the vectors.
     fn units(&self, ns: i64) -> Value {
         if ns % self.scale == 0 {

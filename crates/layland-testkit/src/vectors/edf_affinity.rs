@@ -66,7 +66,7 @@ fn run(vector: &Value) -> Result<Verdict, String> {
         if let Err(error) = simulate(&system, policy, &mut trace, &SimOptions::until(horizon)) {
             return Ok(Verdict::Failed(error.to_string()));
         }
-        let found = Found::new(&system, &ids, &trace, scale);
+        let found = RunResults::new(&system, &ids, &trace, scale);
         if let Some(difference) = found.first_difference(&vector["expect"])? {
             return Ok(Verdict::Failed(format!("{spec}: {difference}")));
         }
@@ -250,7 +250,7 @@ fn system(vector: &Value, scale: i64) -> Result<(System, Vec<i64>), String> {
 }
 
 /// The results of a run, in the terms of the vectors.
-struct Found {
+struct RunResults {
     ids: Vec<i64>,
     segments: Vec<(i64, i64, Rate, Rate)>,
     jobs: Vec<(i64, i64, Rate, Rate, Rate)>,
@@ -261,8 +261,8 @@ struct Found {
     answers: Vec<(Rate, String)>,
 }
 
-impl Found {
-    fn new(system: &System, ids: &[i64], trace: &Trace, scale: i64) -> Found {
+impl RunResults {
+    fn new(system: &System, ids: &[i64], trace: &Trace, scale: i64) -> RunResults {
         let units = |at: Time| Rate::new(at.ns(), scale);
         let mut segments: Vec<(i64, i64, Rate, Rate)> = Vec::new();
         let mut by_start = trace.segments.clone();
@@ -338,7 +338,7 @@ impl Found {
             };
             (units(answer.at), text)
         });
-        Found {
+        RunResults {
             ids: ids.to_vec(),
             segments,
             jobs,

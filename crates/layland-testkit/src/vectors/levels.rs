@@ -2,7 +2,7 @@
 //!
 //! Tasks are `[C, D, T, level]` in whole units, which stand for nanoseconds.
 
-use super::verdict::Verdict;
+use super::verdict::{Read, Verdict};
 use crate::levels::{self, Levelled, Within};
 use layland_analysis::levels::{by_deadlines, response_time, responses};
 use layland_analysis::{Sporadic, Verdict as Answer};
@@ -12,8 +12,6 @@ use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, System, Task, T
 use layland_sim::{SimOptions, simulate};
 use layland_trace::Trace;
 use serde_json::{Value, json};
-
-type Read<T> = Result<T, String>;
 
 /// Runs a vector of one of these types.
 pub(super) fn run(vector: &Value) -> Verdict {
@@ -65,9 +63,10 @@ fn system(tasks: &[Levelled], cpus: usize) -> System {
 }
 
 fn same(what: &str, expected: &Value, found: &Value) -> Read<()> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(format!("{what}: expected {expected}, found {found}")),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected}, found {found}"))
     }
 }
 

@@ -21,7 +21,7 @@ mod split;
 mod verdict;
 mod virtual_deadlines;
 
-pub use verdict::{Report, Verdict};
+pub use verdict::{VectorReport, Verdict};
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If the folder cannot be read or has no vector.
-pub fn run_folder(folder: &Path, report: &mut Report) -> Result<(), String> {
+pub fn run_folder(folder: &Path, report: &mut VectorReport) -> Result<(), String> {
     let failed_to_read = |error| format!("failed to read {}: {error}", folder.display());
     let entries = std::fs::read_dir(folder).map_err(failed_to_read)?;
     let mut files: Vec<PathBuf> = entries

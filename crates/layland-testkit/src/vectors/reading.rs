@@ -1,9 +1,7 @@
 //! The shared part of several schemas of vectors: how values are read and compared.
 
+use super::verdict::Read;
 use serde_json::Value;
-
-/// A value of a vector, or what is wrong with the vector.
-pub(super) type Read<T> = Result<T, String>;
 
 pub(super) fn read<T>(value: Option<T>, what: &str) -> Read<T> {
     value.ok_or_else(|| format!("the vector has no {what}"))

@@ -4,8 +4,8 @@
 //! Times are whole units, which stand for nanoseconds. Times of `arith = ideal` are rational: they
 //! are multiplied by the common denominator of all expected values, so that nothing is rounded.
 
-use super::reading::{Read, integer, read};
-use super::verdict::Verdict;
+use super::reading::{integer, read};
+use super::verdict::{Read, Verdict};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Rate, Request, RequestKind,
     ScheduleRule, Service, System, Task, TaskId, Time,
@@ -47,7 +47,7 @@ pub(super) fn ledger(vector: &Value) -> Verdict {
 }
 
 fn run_ledger(vector: &Value) -> Read<Option<String>> {
-    struct Reserved {
+    struct ReservedBandwidth {
         u: Rate,
         cpu: CpuId,
         is_active: bool,
@@ -65,12 +65,12 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
             return Ok(Some(format!("limits: expected {max_bw}, {bw_ratio}, found {limits:?}")));
         }
     }
-    let mut threads: BTreeMap<i64, Reserved> = BTreeMap::new();
+    let mut threads: BTreeMap<i64, ReservedBandwidth> = BTreeMap::new();
     for (at, op) in read(vector["ops"].as_array(), "ops")?.iter().enumerate() {
         let id = integer(&op["id"], "id")?;
         let number = |key: &str| integer(&op[key], key);
         let cpu = || number("cpu").map(|cpu| CpuId(cpu as u32));
-        let known = |threads: &BTreeMap<i64, Reserved>| {
+        let known = |threads: &BTreeMap<i64, ReservedBandwidth>| {
             read(threads.get(&id).map(|thread| (thread.u.clone(), thread.cpu)), "thread")
         };
         let mut result = Value::Null;
@@ -85,7 +85,7 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
                 } else {
                     accounts.reserve(&u, 0);
                     accounts.enter(&u, cpu()?);
-                    threads.insert(id, Reserved { u, cpu: cpu()?, is_active: false });
+                    threads.insert(id, ReservedBandwidth { u, cpu: cpu()?, is_active: false });
                     result = json!("ok");
                 }
             }

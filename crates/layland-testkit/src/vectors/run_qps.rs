@@ -130,7 +130,7 @@ fn run_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
     let policy = run::run(system, &options).map_err(|error| error.to_string())?;
     let expect = &case["expect"];
     let counts = ["jobs", "deadline_misses", "busy_time"];
-    let found = Found::new(system, policy.clone(), scale, expect)?;
+    let found = RunResults::new(system, policy.clone(), scale, expect)?;
     for key in counts {
         same(key, &expect[key], &found.value(key))?;
     }
@@ -199,7 +199,7 @@ fn qps_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
         }
         let policy = qps::qps(system, &options).map_err(|error| error.to_string())?;
         let expect = &case["expect"];
-        let found = Found::new(system, policy.clone(), scale, expect)?;
+        let found = RunResults::new(system, policy.clone(), scale, expect)?;
         for key in ["jobs", "deadline_misses", "busy_time"] {
             same(key, &expect[key], &found.value(key))?;
         }
@@ -267,26 +267,26 @@ fn set_values(sets: &Hierarchy, rates: &[Rate]) -> Vec<(&'static str, Value)> {
 // --- Schedules ----------------------------------------------------------------------------------
 
 /// The results of a run, in the terms of the vectors.
-struct Found {
+struct RunResults {
     trace: Trace,
     counters: Counters,
     horizon: Time,
     scale: i64,
 }
 
-impl Found {
+impl RunResults {
     fn new(
         system: &System,
         policy: impl Policy,
         scale: i64,
         expect: &Value,
-    ) -> Result<Found, String> {
+    ) -> Result<RunResults, String> {
         let horizon = Time::from_ns(read(expect["horizon"].as_i64(), "horizon")? * scale);
         let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         let mut both = Both(Trace::default(), counters);
         simulate(system, policy, &mut both, &SimOptions::until(horizon))
             .map_err(|error| error.to_string())?;
-        Ok(Found { trace: both.0, counters: both.1, horizon, scale })
+        Ok(RunResults { trace: both.0, counters: both.1, horizon, scale })
     }
 
     fn value(&self, key: &str) -> Value {

@@ -2,8 +2,8 @@
 //!
 //! Times are whole units, which stand for nanoseconds.
 
-use super::reading::{Read, list};
-use super::verdict::Verdict;
+use super::reading::list;
+use super::verdict::{Read, Verdict};
 use layland_checker::check;
 use layland_model::{
     Behaviour, CpuId, Duration, ExecutionModel, Piece, Service, SplitOrder, Splitting, System,

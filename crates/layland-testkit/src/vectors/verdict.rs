@@ -1,7 +1,9 @@
 //! The outcomes of vectors.
 
-use super::reading::Read;
 use std::collections::BTreeMap;
+
+/// A value that was read from a vector, or a description of the error.
+pub(super) type Read<T> = Result<T, String>;
 
 /// The outcome of one vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +34,7 @@ impl From<Read<()>> for Verdict {
 
 /// The verdicts of many vectors.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct VectorReport {
     /// The number of vectors that passed.
     pub passed: usize,
     /// The vectors that failed: name and first difference.
@@ -41,7 +43,7 @@ pub struct Report {
     pub not_supported: BTreeMap<String, usize>,
 }
 
-impl Report {
+impl VectorReport {
     /// Counts one more verdict.
     pub(super) fn add(&mut self, name: String, verdict: Verdict) {
         match verdict {

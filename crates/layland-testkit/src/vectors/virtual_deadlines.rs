@@ -5,8 +5,8 @@
 //! Times are whole units, which stand for nanoseconds.
 
 use super::mixed_runtime;
-use super::reading::{Read, integer, list};
-use super::verdict::Verdict;
+use super::reading::{integer, list};
+use super::verdict::{Read, Verdict};
 use crate::registry;
 use layland_model::{
     Criticality, Duration, Levels, Platform, Rate, ScheduleRule, Service, System, Task,

@@ -69,9 +69,10 @@ fn options_are_read_where_policies_are() {
             if !read.is_match(line) {
                 continue;
             }
-            match has_policies {
-                true => own += 1,
-                false => found.push(format!("{}:{}", file.path, at + 1)),
+            if has_policies {
+                own += 1;
+            } else {
+                found.push(format!("{}:{}", file.path, at + 1));
             }
         }
     }

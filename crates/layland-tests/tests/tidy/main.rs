@@ -3,8 +3,10 @@
 
 mod circles;
 mod citations;
+mod doors;
 mod kinds;
 mod manifests;
+mod names;
 mod papers;
 mod text;
 mod words;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// Returns cargo's metadata for the workspace and its dependencies on this system. Dependencies of
 /// other systems may not have been downloaded.
-fn metadata() -> Value {
+pub(super) fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--locked"])
         .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
@@ -20,11 +20,11 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).expect("cargo writes JSON")
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+pub(super) fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value[key].as_array().into_iter().flatten()
 }
 

@@ -4,13 +4,15 @@
 
 use layland_config::{Format, Host, demo, read};
 use layland_guarantee::Effort;
-use layland_guarantee::admission::{AdmissionError, Guarantee, Overruns, can_admit};
+use layland_guarantee::admission::{AdmissionError, Guarantee, Overruns, Regime, can_admit};
 use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Platform, Request, RequestKind,
     Service, System, Task, TaskId, Time,
 };
 use layland_sim::{SimOptions, simulate};
-use layland_testkit::admission::{Keeping, Manner, Seen, Sequence, campaign, run, specs};
+use layland_testkit::admission::{
+    Keeping, Manner, SeenBeside, Sequence, SequenceCounts, campaign, campaign_beside, run, specs,
+};
 use layland_testkit::registry;
 use layland_trace::Trace;
 use std::collections::BTreeSet;
@@ -19,12 +21,29 @@ use std::collections::BTreeSet;
 fn nobody_who_is_admitted_is_late() {
     for spec in specs() {
         match campaign(&spec, 40, 1, Keeping::Careful) {
-            Ok(Seen { tally, jobs }) => {
+            Ok(SequenceCounts { tally, jobs }) => {
                 let [asked, granted] = tally.joins;
                 let is_used = granted > asked / 4 && granted < asked && jobs > 500;
                 assert!(is_used, "{spec}: {tally:?}, {jobs} jobs");
             }
             Err(broken) => panic!("{spec}, seed {}: {}", broken.seed, broken.how),
+        }
+    }
+}
+
+#[test]
+fn no_admitted_task_is_late_beside_foreign_threads() {
+    for regime in Regime::ALL {
+        match campaign_beside(regime, 150, 1) {
+            Ok(SeenBeside { asked, entered, left, jobs, foreign, .. }) => {
+                let is_used = entered > asked / 4 && entered < asked && left > 100;
+                let is_beside = jobs > 800 && foreign > 5_000;
+                assert!(
+                    is_used && is_beside,
+                    "{regime:?}: {entered} of {asked}, {left} left, {jobs} jobs, {foreign} us"
+                );
+            }
+            Err(broken) => panic!("{regime:?}, seed {}: {}", broken.seed, broken.how),
         }
     }
 }
@@ -45,7 +64,7 @@ fn bandwidth_that_is_given_away_too_early_makes_others_late() {
 #[test]
 fn a_policy_without_tests_lets_nobody_in() {
     for spec in ["llf", "mllf"] {
-        let Ok(Seen { tally, .. }) = campaign(spec, 10, 1, Keeping::Careful) else {
+        let Ok(SequenceCounts { tally, .. }) = campaign(spec, 10, 1, Keeping::Careful) else {
             panic!("{spec} broke a promise")
         };
         let [asked, granted] = tally.joins;
@@ -112,7 +131,7 @@ fn late_without_admission(system: &System, spec: &str, until: Time) -> usize {
 }
 
 /// Runs the same system behind admission, where no job is late.
-fn behind_admission(system: &System, spec: &str, until: Time) -> Seen {
+fn behind_admission(system: &System, spec: &str, until: Time) -> SequenceCounts {
     let manner = Manner {
         keeping: Keeping::Careful,
         tells_quiet: true,

@@ -471,11 +471,10 @@ fn hall_is_flow(laminar: bool, huge: bool) {
     on_random(4_000, 1_000, inputs, |(mut system, masks)| {
         let cpus = system.platform.cpu_count();
         for (task, &(bits, depth)) in system.tasks.values_mut().zip(&masks) {
-            let mask: CpuSet = match laminar {
-                true => laminar_mask(cpus, bits, depth),
-                false => {
-                    (0..cpus).filter(|cpu| bits >> cpu & 1 == 1).map(CpuId::from_index).collect()
-                }
+            let mask: CpuSet = if laminar {
+                laminar_mask(cpus, bits, depth)
+            } else {
+                (0..cpus).filter(|cpu| bits >> cpu & 1 == 1).map(CpuId::from_index).collect()
             };
             task.affinity = (!mask.is_empty()).then_some(mask);
         }

@@ -8,7 +8,7 @@ use layland_interchange::kernel::observe;
 use layland_model::{Behaviour, Duration, Service, System, Task, Time};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::kernel_text::{TextOptions, kernel_text};
-use layland_testkit::observed::{BurstModel, Held, held, inferred, shown};
+use layland_testkit::observed::{BurstModel, InferredSet, held, inferred, shown};
 use layland_testkit::registry;
 use layland_trace::{Labels, Trace};
 use proptest::prelude::*;
@@ -143,7 +143,7 @@ fn a_machine_with_bursts_and_little_load_is_guaranteed() {
         let inferred = inferred(&observe(&text).expect("it has events"));
         let of = format!("{model:?}, seed {seed}: {:?}, {:?}", inferred.system, inferred.words);
         // No bound is below what the trace shows.
-        let Held { broken, is_unexplained, is_guaranteed, .. } = held(&shown(&text));
+        let InferredSet { broken, is_unexplained, is_guaranteed, .. } = held(&shown(&text));
         assert!(broken.is_empty(), "{broken:?} of {of}");
         assert!(!is_unexplained, "{of}");
         // Batches that are jobs of their own at times, and one long job at others, are as heavy as if all were long.

@@ -228,10 +228,8 @@ fn the_original_zero_slack_method_is_followed() {
 fn job_arrival_patterns_are_counted() {
     on_random(5_000, 500, (sets(3, 4), any::<bool>()), |((levels, tasks), floor)| {
         let set = set_of(levels, &tasks);
-        let found = match floor {
-            true => fjp::ija_floor(&set, fjp::JOBS),
-            false => fjp::ija_paper(&set, fjp::JOBS),
-        };
+        let found =
+            if floor { fjp::ija_floor(&set, fjp::JOBS) } else { fjp::ija_paper(&set, fjp::JOBS) };
         let Some(busy) = &found.busy else { return Ok(false) };
         let Some((b, s, n)) = twin::ija(&tasks, levels, floor, 5_000) else {
             prop_assert!(busy.iter().any(|b| b.ns() > 5_000));
@@ -377,22 +375,23 @@ fn what_is_left_of_a_pattern_gets_priorities() {
         let from = (from as usize).min(levels - 1);
         let mut some = false;
         for summed in [false, true] {
-            let found = match summed {
-                true => fjp::load_based(&set, 40),
-                false => fjp::safe(&set, 40),
-            };
+            let found = if summed { fjp::load_based(&set, 40) } else { fjp::safe(&set, 40) };
             let (Some(counts), Some(_)) = (jobs_of(&found), &found.priorities) else { continue };
             let left = |i: usize| if tasks[i].level < from { 0 } else { drawn[i].0.min(counts[i]) };
             let left: Vec<usize> = (0..tasks.len()).map(left).collect();
             let first = |i: usize| if drawn[i].2 { drawn[i].1.min(tasks[i].period) } else { 0 };
             let first: Vec<i64> = (0..tasks.len()).map(first).collect();
-            let mut rescan = match summed {
-                true => fjp::Rescan::totals(set.clone()),
-                false => fjp::Rescan::delays(set.clone()),
+            let mut rescan = if summed {
+                fjp::Rescan::totals(set.clone())
+            } else {
+                fjp::Rescan::delays(set.clone())
             };
-            let slow = anew::rescan(&tasks, &left, &|i, left| match summed {
-                true => anew::summed_job(&tasks, i, left, &first),
-                false => anew::delayed_job(&tasks, i, left, &first, from),
+            let slow = anew::rescan(&tasks, &left, &|i, left| {
+                if summed {
+                    anew::summed_job(&tasks, i, left, &first)
+                } else {
+                    anew::delayed_job(&tasks, i, left, &first, from)
+                }
             });
             // State of one scan must not affect the next one.
             for _ in 0..2 {

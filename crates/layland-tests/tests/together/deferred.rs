@@ -309,12 +309,13 @@ fn exact_tests_are_what_all_schedules_say() {
     for is_edf in [true, false] {
         on_random(1_000, 150, small(), |system| {
             let Some(every) = longest_responses(&system, is_edf, 60_000) else { return Ok(false) };
-            let (tests, responses) = match is_edf {
-                true => (vec![edf::TEST, edf_response::TEST], edf_response::RESPONSES),
-                false => (
+            let (tests, responses) = if is_edf {
+                (vec![edf::TEST, edf_response::TEST], edf_response::RESPONSES)
+            } else {
+                (
                     vec![fixed_priority::TEST.under(PriorityOrder::Given)],
                     fixed_priority::TEST.responses_under(PriorityOrder::Given).unwrap(),
-                ),
+                )
             };
             for test in &tests {
                 let finding = test.run(&system).expect("the system keeps the assumptions");

@@ -117,9 +117,12 @@ fn accepted_slowly(tasks: &[Sporadic], cpus: usize) -> bool {
         if all.clone().filter(zero).count() <= cpus || !all.clone().any(|k| miss(&k)) {
             return true;
         }
-        let slack = |k: usize| match miss(&k) {
-            true => slacks[k],
-            false => slacks[k].max(room(k) - interference(k, room(k) + 1).div_euclid(m)),
+        let slack = |k: usize| {
+            if miss(&k) {
+                slacks[k]
+            } else {
+                slacks[k].max(room(k) - interference(k, room(k) + 1).div_euclid(m))
+            }
         };
         let next: Vec<i128> = all.map(slack).collect();
         if next == slacks {

@@ -22,7 +22,7 @@ use layland_testkit::ahead::{Share, Shares, compare};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::mixed::{draw_run, draw_set};
 use layland_testkit::optimal::draw;
-use layland_testkit::preempted::{Comparison, Hasty, removed_early};
+use layland_testkit::preempted::{EarlyRemovals, Hasty, removed_early};
 use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system, threads};
 use layland_trace::{Counters, NoRecord, Trace};
@@ -450,7 +450,7 @@ fn an_end_leaves_nothing_behind() {
         let log = logged.log();
         let options = SimOptions { seed, ..SimOptions::until(jobs(100, system)) };
         simulate(system, logged, &mut NoRecord, &options).expect("it is short");
-        let Comparison { compared, differing } =
+        let EarlyRemovals { compared, differing } =
             removed_early(policy, system, &log.lock().unwrap());
         prop_assert_eq!(differing, 0, "{}: {} of {}", spec, differing, compared);
         Ok(compared > 0)

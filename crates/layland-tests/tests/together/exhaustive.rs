@@ -3,10 +3,11 @@
 //! A longer run: `cargo run --release -p layland-testkit -- exhaustive --sets 20000`.
 
 use layland_model::{Algorithm, Duration, Form, Order, Service, System, Task};
-use layland_testkit::exhaustive::{Arrival, Asked, Judgement, Tally, judge, replay, tally};
+use layland_testkit::exhaustive::{Arrival, Judgement, Tally, TallyOptions, judge, replay, tally};
 use layland_testkit::registry;
 
-const ASKED: Asked = Asked { seed: 3, sets: 150, tasks: 4, any_weak: false, shorter: false };
+const ASKED: TallyOptions =
+    TallyOptions { seed: 3, sets: 150, tasks: 4, any_weak: false, shorter: false };
 
 fn holds(spec: &str, found: &Tally) {
     assert!(found.bad.is_empty(), "{spec}: set {}: {}", found.bad[0].0, found.bad[0].1.why);
@@ -38,7 +39,7 @@ fn no_verdict_is_wrong_on_small_sets() {
 /// Jobs without laxity come first.
 #[test]
 fn no_verdict_on_edzl_is_wrong_on_small_sets() {
-    let found = tally("edzl", Asked { sets: 400, ..ASKED });
+    let found = tally("edzl", TallyOptions { sets: 400, ..ASKED });
     holds("edzl", &found);
     let misses = found.count(Judgement::UnknownMisses) + found.count(Judgement::RightNo);
     assert!(found.count(Judgement::RightYes) >= 200 && misses >= 5, "{found:?}");
@@ -48,7 +49,7 @@ fn no_verdict_on_edzl_is_wrong_on_small_sets() {
 #[test]
 fn no_verdict_is_wrong_when_jobs_end_early() {
     for spec in ["weak-rm", "weak-edf", "strong-dm", "g-edf", "g-rm"] {
-        holds(spec, &tally(spec, Asked { tasks: 3, shorter: true, ..ASKED }));
+        holds(spec, &tally(spec, TallyOptions { tasks: 3, shorter: true, ..ASKED }));
     }
 }
 
@@ -56,7 +57,7 @@ fn no_verdict_is_wrong_when_jobs_end_early() {
 #[test]
 fn no_verdict_on_affinities_is_wrong_for_any_scheduler_with_the_weak_invariant() {
     for spec in ["weak-edf", "weak-rm", "weak-dm", "weak-fp"] {
-        let found = tally(spec, Asked { seed: 1, sets: 600, any_weak: true, ..ASKED });
+        let found = tally(spec, TallyOptions { seed: 1, sets: 600, any_weak: true, ..ASKED });
         holds(spec, &found);
         assert!(found.count(Judgement::RightYes) >= 200, "{spec}: {found:?}");
     }

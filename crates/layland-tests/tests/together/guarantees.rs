@@ -613,9 +613,10 @@ fn exact_tests_agree_with_simulation_on_a_whole_universe() {
             let expected =
                 if misses(&run(&system, policy, until, 0)) { Verdict::No } else { Verdict::Yes };
             // An overloaded set may miss only later, but it certainly does.
-            let expected = match system.utilization().exact() > layland_model::Rate::ONE {
-                true => Verdict::No,
-                false => expected,
+            let expected = if system.utilization().exact() > layland_model::Rate::ONE {
+                Verdict::No
+            } else {
+                expected
             };
             for test in tests {
                 let test = catalogue::test(test).expect("it is in the catalogue");

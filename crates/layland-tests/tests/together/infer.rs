@@ -10,7 +10,7 @@ use layland_interchange::kernel::{
 use layland_model::{Duration, ExecutionModel, Index, Rate, Service, System, Task, TaskId, Time};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::kernel_text::{TextOptions, jobs_of, kernel_text};
-use layland_testkit::observed::{Feature, Held, campaign, held, shown, trace};
+use layland_testkit::observed::{Feature, InferredSet, campaign, held, shown, trace};
 use layland_testkit::registry;
 use layland_trace::{JobRecord, Labels, Mark, MarkKind, Trace};
 use proptest::prelude::*;
@@ -128,11 +128,12 @@ proptest! {
         // shows its priorities.
         let before = |task: usize| {
             let period = |task: usize| drawn[task].period_us;
-            match policy.ends_with("rm") {
-                true => (0..task).chain(task + 1..drawn.len())
+            if policy.ends_with("rm") {
+                (0..task).chain(task + 1..drawn.len())
                     .filter(|&other| (period(other), other) < (period(task), task))
-                    .count(),
-                false => task,
+                    .count()
+            } else {
+                task
             }
         };
         let priorities: Vec<i32> = (0..system.tasks.len())
@@ -323,7 +324,8 @@ fn small_traces_are_explained_or_the_set_says_that_they_are_not() {
         let path = file.expect("it can be listed").path();
         let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).expect("it can be read");
-        let Held { broken, is_unexplained, is_nothing, is_untrusted, .. } = held(&shown(&text));
+        let InferredSet { broken, is_unexplained, is_nothing, is_untrusted, .. } =
+            held(&shown(&text));
         assert!(broken.is_empty(), "{name}: {broken:?}");
         assert!(!is_nothing, "{name}");
         // Two traces in sequence.

@@ -10,7 +10,7 @@ use layland_model::{
 };
 use layland_sim::{Cycle, Horizon, SimOptions, simulate, with_random_ranks};
 use layland_testkit::cases::{Deadlines, on_random, systems};
-use layland_testkit::locks::{self, Every, Ran, with_steps};
+use layland_testkit::locks::{self, Every, RunRecord, with_steps};
 use layland_testkit::registry;
 use layland_testkit::strategies::{periodic_system, rich_system};
 use layland_trace::{Counters, JobEnd, Mark, MarkKind, Trace};
@@ -44,7 +44,7 @@ fn without_aborts(mut system: System) -> System {
 
 /// Returns the events up to the last instant, for which a trace does not show the selected jobs.
 /// The events of one instant are in any order.
-fn before_the_end(trace: &Trace, cpus: usize) -> (Ran, Vec<Mark>) {
+fn before_the_end(trace: &Trace, cpus: usize) -> (RunRecord, Vec<Mark>) {
     let mut ran = locks::of_trace(trace, cpus);
     ran.locks.retain(|lock| lock.0 < trace.over.ns());
     ran.ends.retain(|end| end.0 < trace.over.ns());

@@ -124,9 +124,10 @@ fn system(random: &mut Random, draw: Draw) -> System {
             Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => 0,
         };
         let c = steps.iter().map(length).sum::<i64>();
-        let period = match small {
-            true => random.between(c + 2, 2 * c + 8),
-            false => random.between(3 * c, 6 * c + 20),
+        let period = if small {
+            random.between(c + 2, 2 * c + 8)
+        } else {
+            random.between(3 * c, 6 * c + 20)
         };
         let gap = Duration::from_ns(random.between(0, 1) * random.between(1, 9));
         Task {

@@ -13,7 +13,7 @@ use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::differential::{full, trees_of_qps, trees_of_run};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::optimal::draw::{self, Drawn};
-use layland_testkit::optimal::{About, CLAIMS};
+use layland_testkit::optimal::{CLAIMS, SystemKind};
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn systems(count: u64, sporadic: bool) -> impl Iterator<Item = Drawn> {
 #[test]
 fn no_deadline_is_missed_at_full_load() {
     for claim in CLAIMS {
-        let is_sporadic = matches!(claim.about, About::Sporadic | About::SporadicSlots);
+        let is_sporadic = matches!(claim.about, SystemKind::Sporadic | SystemKind::SporadicSlots);
         let cases = if is_sporadic { 20 } else { 40 };
         match claim.explore(cases, 5, |_| {}) {
             Ok(seen) => assert!(seen.full > cases / 2, "{}: {seen:?}", claim.name),
@@ -200,10 +200,8 @@ fn a_schedule_recurs_with_the_hyperperiod() {
         let hyperperiod = system.hyperperiod().expect("it is short");
         for spec in POLICIES {
             let is_placed = PLACED.contains(&spec);
-            let at_most = match is_placed {
-                true => Time::ZERO + 8 * hyperperiod,
-                false => Time::from_ns(1 << 40),
-            };
+            let at_most =
+                if is_placed { Time::ZERO + 8 * hyperperiod } else { Time::from_ns(1 << 40) };
             let horizon = Horizon::Recurrence { at_most };
             let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
             let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());

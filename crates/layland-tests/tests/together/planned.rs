@@ -47,9 +47,10 @@ fn systems() -> impl Iterator<Item = Drawn> {
     (0..60).map(|index| {
         let mut random = Random::new(11, index, Aspect::Utilizations);
         let is_sporadic = index % 3 == 2;
-        let Drawn { mut system, until } = match is_sporadic {
-            true => draw::sporadic(&mut random),
-            false => draw::in_slots(&mut random, false),
+        let Drawn { mut system, until } = if is_sporadic {
+            draw::sporadic(&mut random)
+        } else {
+            draw::in_slots(&mut random, false)
         };
         match index % 4 {
             0 => {

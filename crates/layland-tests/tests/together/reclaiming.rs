@@ -406,9 +406,10 @@ impl Slow {
             if self.pending.is_empty() {
                 let rest = &self.q * &Rate::new(self.period, self.budget);
                 let zero_lag = &Rate::whole(self.d) - &rest;
-                match zero_lag > Rate::whole(t) {
-                    true => self.zero_lag = Some(zero_lag),
-                    false => self.is_active = false,
+                if zero_lag > Rate::whole(t) {
+                    self.zero_lag = Some(zero_lag);
+                } else {
+                    self.is_active = false;
                 }
                 return;
             }
@@ -485,10 +486,12 @@ fn run_servers(
         let kept = &(&active + &(&whole(m - 1) * &widest)) / &whole(m);
         for &p in &running {
             let thread = &mut threads[p];
-            let price = match thread.reclaims {
-                true if m == 1 => &active.clone().max(thread.u.clone()) / umax,
-                true => &kept.clone().min(umax.clone()).max(thread.u.clone()) / umax,
-                false => Rate::ONE,
+            let price = if !thread.reclaims {
+                Rate::ONE
+            } else if m == 1 {
+                &active.clone().max(thread.u.clone()) / umax
+            } else {
+                &kept.clone().min(umax.clone()).max(thread.u.clone()) / umax
             };
             thread.q = &thread.q - &price;
             if !thread.is_hog {

@@ -24,7 +24,7 @@ fn compare(spec: &str, sets: u64, affinities: bool) -> (usize, usize) {
         match (found.outcome, exhaustive::search(&model, false, STATES)) {
             (
                 Outcome::Meets { responses },
-                exhaustive::Outcome::Meets { responses: slow, states },
+                exhaustive::SearchResult::Meets { responses: slow, states },
             ) => {
                 let responses: Vec<i64> =
                     responses.values().map(|response| response.ns()).collect();
@@ -32,7 +32,7 @@ fn compare(spec: &str, sets: u64, affinities: bool) -> (usize, usize) {
                 assert!(found.states <= states, "{spec} {index}: {} of {states}", found.states);
                 meets += 1;
             }
-            (Outcome::Misses { arrivals, .. }, exhaustive::Outcome::Misses { .. }) => {
+            (Outcome::Misses { arrivals, .. }, exhaustive::SearchResult::Misses { .. }) => {
                 let arrival = |arrival: &layland_guarantee::search::states::Arrival| Arrival {
                     at: arrival.at.ns(),
                     task: arrival.task.0 as usize,
@@ -42,7 +42,7 @@ fn compare(spec: &str, sets: u64, affinities: bool) -> (usize, usize) {
                 assert!(replay(spec, &system, &arrivals), "{spec} {index}: {arrivals:?}");
                 misses += 1;
             }
-            (_, exhaustive::Outcome::GaveUp) => {}
+            (_, exhaustive::SearchResult::GaveUp) => {}
             (fast, slow) => panic!("{spec} {index}: {fast:?}, but {slow:?}: {system:?}"),
         }
     }

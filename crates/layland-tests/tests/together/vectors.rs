@@ -1,6 +1,6 @@
 //! All test vectors of this project pass, and none is left out.
 
-use layland_testkit::vectors::{Report, run_folder};
+use layland_testkit::vectors::{VectorReport, run_folder};
 use std::path::Path;
 
 #[test]
@@ -17,7 +17,7 @@ fn every_shipped_vector_passes() {
         ("global-classics", 42),
         ("levels", 70),
     ] {
-        let mut report = Report::default();
+        let mut report = VectorReport::default();
         run_folder(&root.join(folder), &mut report).unwrap();
         assert!(report.failed.is_empty(), "{:#?}", report.failed);
         assert_eq!(report.not_supported.values().sum::<usize>(), 0, "{}", report.summary());

@@ -59,9 +59,10 @@ fn factors_are_those_that_satisfy_both_modes() {
                 prop_assert!(!fits_plainly(&tasks) && cuts(levels).contains(&cut));
                 let mut factors = Vec::new();
                 for (task, deadline) in tasks.iter().zip(modes.deadline.values()) {
-                    match task.level > cut {
-                        true => factors.push(deadline / &Rate::whole(task.period)),
-                        false => prop_assert_eq!(deadline, &Rate::whole(task.period)),
+                    if task.level > cut {
+                        factors.push(deadline / &Rate::whole(task.period))
+                    } else {
+                        prop_assert_eq!(deadline, &Rate::whole(task.period))
                     }
                 }
                 for x in &factors {
@@ -100,10 +101,8 @@ fn the_later_form_accepts_what_the_first_one_does() {
             of_level.map(|task| Rate::new(task.wcet[at], task.period)).sum()
         };
         let (a, l, h) = (sum(0, 0), sum(1, 0), sum(1, 1));
-        let carried = match h < Rate::ONE {
-            true => h.clone().min(&l / &(Rate::ONE - h.clone())),
-            false => h.clone(),
-        };
+        let carried =
+            if h < Rate::ONE { h.clone().min(&l / &(Rate::ONE - h.clone())) } else { h.clone() };
         let fits = &a + &l <= Rate::ONE && h <= Rate::ONE;
         let first = fits && a < Rate::ONE && a + carried <= Rate::ONE;
         let found = virtual_deadlines::exact(&set_of(levels, &tasks));
@@ -134,9 +133,10 @@ fn whole_virtual_deadlines_are_those_of_the_rule() {
             let mut density = Rate::ZERO;
             let mut found = Vec::new();
             for task in &tasks {
-                let v = match task.level > cut {
-                    true => (&x * &Rate::whole(task.period)).floor()?,
-                    false => task.period,
+                let v = if task.level > cut {
+                    (&x * &Rate::whole(task.period)).floor()?
+                } else {
+                    task.period
                 };
                 let low = if task.level > cut { task.wcet[cut] } else { task.wcet[task.level] };
                 if v < low.max(1) {

@@ -114,7 +114,7 @@ proptest! {
             order.iter().map(|&task| TaskId::from_index(task % shape.len())).collect();
         order.dedup();
         let communication = Communication::ALL[usize::from(is_let)];
-        let chain = Chain { name: "c".to_owned(), tasks: order.into(), communication };
+        let chain = Chain::new("c", order, communication);
         system.chains.push(chain.clone());
         let (from, until) = (Time::from_ns(from), Time::from_ns(until));
         let mut chained = Chained::new(&system).within(from, until);
@@ -139,8 +139,7 @@ fn a_segment_may_be_told_after_the_end_of_its_job() {
     use crate::testing::{at, id, segment, task};
     use crate::{Job, JobEnd};
     let mut system = System::new(1, vec![task("camera", 2, 9)]);
-    let (name, tasks) = ("see".to_owned(), [TaskId(0)].into());
-    system.chains.push(Chain { name, tasks, communication: Communication::Implicit });
+    system.chains.push(Chain::new("see", [TaskId(0)], Communication::Implicit));
     let mut chained = Chained::new(&system);
     for seq in 0..2 {
         let (arrival, begin) = (at(9 * seq), 9 * seq + 2);

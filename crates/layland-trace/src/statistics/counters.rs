@@ -147,7 +147,7 @@ const NOTHING_EXECUTED: Execution = Execution {
 /// The counters that the ends of jobs change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
-struct Outcome {
+struct EndCounters {
     completed: u64,
     sum_response_ns: i128,
     executed_ns: i128,
@@ -156,7 +156,7 @@ struct Outcome {
     pending: u64,
 }
 
-const NOTHING_ENDED: Outcome = Outcome {
+const NOTHING_ENDED: EndCounters = EndCounters {
     completed: 0,
     pending: 0,
     sum_response_ns: 0,
@@ -170,7 +170,7 @@ const NOTHING_ENDED: Outcome = Outcome {
 #[repr(align(128))]
 struct Jobs {
     execution: Execution,
-    outcome: Outcome,
+    outcome: EndCounters,
 }
 
 const NO_JOBS: Jobs = Jobs { execution: NOTHING_EXECUTED, outcome: NOTHING_ENDED };

@@ -48,7 +48,7 @@ struct Responses {
     /// The values that are not counted yet.
     fresh: SmallVec<[u64; 6]>,
     /// `None` while there are few values. Boxed, because most of a million tasks have few.
-    counts: Option<Box<Counts>>,
+    counts: Option<Box<BucketCounts>>,
 }
 
 impl Responses {
@@ -103,10 +103,11 @@ impl Responses {
         work(&|share: f64| {
             let rank = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
             let value = sorted[rank.clamp(1, sorted.len()) - 1];
-            let bucket = Counts::bucket(value);
-            let value = match share <= 0.0 {
-                true => Counts::least(bucket),
-                false => Counts::least(bucket + 1) - 1,
+            let bucket = BucketCounts::bucket(value);
+            let value = if share <= 0.0 {
+                BucketCounts::least(bucket)
+            } else {
+                BucketCounts::least(bucket + 1) - 1
             };
             as_duration(value).min(largest)
         })
@@ -119,13 +120,13 @@ impl Responses {
 /// one: the response times of one task seldom differ by more than a few doublings, and a small
 /// array stays in the cache.
 #[derive(Clone, Debug, Default)]
-struct Counts {
+struct BucketCounts {
     /// The bucket of the first count.
     lowest: usize,
     counts: Vec<u64>,
 }
 
-impl Counts {
+impl BucketCounts {
     /// Buckets have width one up to 2 to this power; beyond it, every doubling has half as many
     /// buckets.
     const DIGITS: u32 = 11;
@@ -133,19 +134,19 @@ impl Counts {
     /// The bucket of a value.
     #[inline]
     fn bucket(value: u64) -> usize {
-        let doublings = (u64::BITS - value.leading_zeros()).saturating_sub(Counts::DIGITS);
-        ((doublings as usize) << (Counts::DIGITS - 1)) + (value >> doublings) as usize
+        let doublings = (u64::BITS - value.leading_zeros()).saturating_sub(BucketCounts::DIGITS);
+        ((doublings as usize) << (BucketCounts::DIGITS - 1)) + (value >> doublings) as usize
     }
 
     /// The smallest value of a bucket.
     fn least(bucket: usize) -> u64 {
-        let doublings = (bucket >> (Counts::DIGITS - 1)).saturating_sub(1);
-        ((bucket - (doublings << (Counts::DIGITS - 1))) as u64) << doublings
+        let doublings = (bucket >> (BucketCounts::DIGITS - 1)).saturating_sub(1);
+        ((bucket - (doublings << (BucketCounts::DIGITS - 1))) as u64) << doublings
     }
 
     fn add(&mut self, values: &[u64]) {
-        let least = values.iter().copied().min().map_or(self.lowest, Counts::bucket);
-        let highest = values.iter().copied().max().map_or(0, Counts::bucket);
+        let least = values.iter().copied().min().map_or(self.lowest, BucketCounts::bucket);
+        let highest = values.iter().copied().max().map_or(0, BucketCounts::bucket);
         if self.counts.is_empty() {
             self.lowest = least;
         }
@@ -158,13 +159,13 @@ impl Counts {
             self.counts.resize(highest - self.lowest + 1, 0);
         }
         for &value in values {
-            self.counts[Counts::bucket(value) - self.lowest] += 1;
+            self.counts[BucketCounts::bucket(value) - self.lowest] += 1;
         }
     }
 
     fn add_to(&self, all: &mut Histogram<u64>) {
         for (at, &count) in self.counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            let value = Counts::least(self.lowest + at);
+            let value = BucketCounts::least(self.lowest + at);
             all.record_n(value, count).expect("the histogram resizes itself");
         }
     }
@@ -343,11 +344,11 @@ mod tests {
         let histogram = empty_histogram();
         let edges = (0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
         for value in edges.chain(values(7).take(10_000)).chain([u64::MAX]) {
-            let bucket = Counts::bucket(value);
-            assert_eq!(Counts::least(bucket), histogram.lowest_equivalent(value));
+            let bucket = BucketCounts::bucket(value);
+            assert_eq!(BucketCounts::least(bucket), histogram.lowest_equivalent(value));
             // A response time is at most half as large.
             if value <= u64::MAX / 2 {
-                let highest = Counts::least(bucket + 1) - 1;
+                let highest = BucketCounts::least(bucket + 1) - 1;
                 assert_eq!(highest, histogram.highest_equivalent(value));
             }
         }

@@ -3,11 +3,13 @@
 use super::counters::{Counters, TaskCounters};
 use crate::Labels;
 use layland_model::{CpuId, Duration, Index, TaskId};
+use schemars::JsonSchema;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 /// A run in numbers: exact integers (times in nanoseconds), and ratios as floats for display only.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "summary")]
 #[must_use]
 pub struct Summary {
     /// The end of the run.
@@ -24,20 +26,24 @@ pub struct Summary {
 }
 
 /// A CPU in numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "cpu_summary")]
 pub struct CpuSummary {
     /// Its number.
     pub cpu: u32,
     /// The time for which jobs held it, overheads included.
+    #[schemars(range(min = 0))]
     pub busy_ns: i128,
     /// The part of that time that was overhead.
+    #[schemars(range(min = 0))]
     pub overhead_ns: i128,
     /// Busy time over the length of the run.
     pub busy_ratio: f64,
 }
 
 /// Percentiles of response times, at most 0.1 % too large.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(rename = "percentiles")]
 pub struct Percentiles {
     /// The median.
     pub p50_ns: i64,
@@ -50,7 +56,8 @@ pub struct Percentiles {
 }
 
 /// A task in numbers: [`TaskCounters`] and what is derived from them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
+#[schemars(rename = "task_summary")]
 pub struct TaskSummary {
     /// Its name; `all` for all tasks together.
     pub name: String,
@@ -64,15 +71,20 @@ pub struct TaskSummary {
     pub left: u64,
     /// Jobs still pending at the end of the run.
     pub pending: u64,
-    /// Deadline misses.
+    /// Deadline misses; null in JSON if no deadline is known.
+    #[schemars(with = "Option<u64>", range(min = 0))]
     pub missed: u64,
-    /// Jobs completed after their deadline.
+    /// Jobs completed after their deadline; null in JSON if no deadline is known.
+    #[schemars(with = "Option<u64>", range(min = 0))]
     pub tardy: u64,
     /// The largest tardiness of a completed job.
+    #[schemars(with = "Option<i64>", range(min = 0))]
     pub max_tardiness_ns: i64,
     /// The sum of the tardiness of the completed jobs.
+    #[schemars(with = "Option<i128>", range(min = 0))]
     pub sum_tardiness_ns: i128,
     /// The time by which the latest pending job is past its deadline.
+    #[schemars(with = "Option<i64>", range(min = 0))]
     pub overdue_ns: i64,
     /// The smallest response time, if a job completed.
     pub min_response_ns: Option<i64>,
@@ -89,6 +101,7 @@ pub struct TaskSummary {
     /// Migrations within jobs.
     pub migrations_within_jobs: u64,
     /// The work that the jobs received, at unit speed.
+    #[schemars(range(min = 0))]
     pub executed_ns: i128,
     /// Misses per released job.
     pub miss_ratio: Option<f64>,
@@ -102,6 +115,7 @@ pub struct TaskSummary {
     pub migrations_per_job: Option<f64>,
     /// True if its jobs have deadlines. Only a record without any information about deadlines has
     /// none; the counts of deadlines are then meaningless and written as null.
+    #[schemars(skip)]
     pub has_deadlines: bool,
 }
 

@@ -3,9 +3,9 @@
 
 use super::run::{failure, rows};
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::values::time_of;
 use crate::ui::{files, table, terminal};
 use clap::Args;
+use layland_answers::values::time_of;
 use layland_linux::{Calibration, Changes, Machine};
 use layland_model::{CpuSet, Duration, Index, Overheads};
 use serde_json::json;

@@ -3,8 +3,8 @@
 
 use crate::ui::exit::{Exit, Message, Outcome};
 use crate::ui::terminal;
-use crate::ui::values::time_of;
 use clap::Args;
+use layland_answers::values::time_of;
 use layland_linux::Register;
 use layland_linux::doctor::{Finding, State, examine, heal, left_behind};
 use layland_model::Duration;

@@ -2,9 +2,9 @@
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::files::Stream;
-use crate::ui::values::{seed_of, time_of};
 use crate::ui::{files, formats, input};
 use clap::{Args, ValueEnum};
+use layland_answers::values::{seed_of, time_of};
 use layland_config::{Format, Host, RtAppPolicy, to_line};
 use layland_gen::{
     Bursts, Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text,
@@ -245,11 +245,6 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
         }
     }
     Ok(Exit::Yes)
-}
-
-/// Generates the requested sets.
-pub(crate) fn systems(args: &GenArgs) -> Result<Vec<System>, Failure> {
-    numbered(args)?.map(|set| set.map(|(_, system)| system)).collect()
 }
 
 /// Generates the sets one by one, with their numbers.

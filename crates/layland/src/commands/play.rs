@@ -1,10 +1,11 @@
 //! `layland play`: opens the playground in a browser, with a task set.
 
+use crate::pages::playground;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
-use crate::ui::values::length_of;
-use crate::ui::{files, playground, terminal};
+use crate::ui::{files, terminal};
 use clap::Args;
+use layland_answers::values::length_of;
 use layland_config::{Format, to_toml};
 use layland_model::{Duration, System, counted};
 use layland_policy::Registry;

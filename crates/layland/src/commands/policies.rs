@@ -3,8 +3,8 @@
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::terminal;
 use clap::Args;
+use layland_answers::Policies;
 use layland_policy::{PolicyInfo, Registry};
-use serde_json::json;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         },
     };
     if args.json {
-        terminal::result(&format!("{:#}\n", document(&chosen)))?;
+        terminal::result(&Policies::of(chosen).json())?;
     } else if args.cite {
         let mut entries: Vec<_> = chosen.iter().flat_map(|info| &info.citations).collect();
         entries.sort_by_key(|citation| citation.key);
@@ -55,34 +55,6 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         terminal::result(&lines.concat())?;
     }
     Ok(Exit::Yes)
-}
-
-/// Returns the output of `--json` for policies.
-pub(crate) fn document(chosen: &[&PolicyInfo]) -> serde_json::Value {
-    let each: Vec<_> = chosen.iter().map(|info| as_json(info)).collect();
-    json!({ "policies": each })
-}
-
-fn as_json(info: &PolicyInfo) -> serde_json::Value {
-    let options: Vec<_> = info
-        .options
-        .iter()
-        .map(|option| json!({ "name": option.name, "help": option.help }))
-        .collect();
-    let citations: Vec<_> = info
-        .citations
-        .iter()
-        .map(|citation| json!({ "key": citation.key, "text": citation.text, "bibtex": citation.bibtex }))
-        .collect();
-    json!({
-        "name": info.name,
-        "title": info.title,
-        "summary": info.summary,
-        "refuses": info.refuses,
-        "options": options,
-        "ties": info.ties,
-        "citations": citations,
-    })
 }
 
 fn explain(info: &PolicyInfo) -> String {

@@ -7,9 +7,9 @@
 use super::exec::{cpus_of, thread_of};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
-use crate::ui::values::length_of;
 use crate::ui::{interrupt, terminal};
 use clap::Args;
+use layland_answers::values::length_of;
 use layland_interchange::infer::Thread;
 use layland_interchange::kernel;
 use layland_linux::exec::{busy_times, processor_time};

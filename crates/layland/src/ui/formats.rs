@@ -3,7 +3,8 @@
 use super::exit::Failure;
 use super::terminal;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use layland_config::{Format, Problem, RtAppPolicy, Severity, Unit};
+use layland_answers::convert;
+use layland_config::{Format, RtAppPolicy, Unit};
 use layland_model::System;
 use std::path::Path;
 
@@ -34,39 +35,11 @@ pub(crate) fn write(
     format: Format,
     policy: RtAppPolicy,
 ) -> Result<String, Failure> {
-    let (text, lost) = written_as(system, format, policy)?;
+    let (text, lost) = convert(system, format, policy)?;
     for problem in &lost {
         terminal::warn(&problem.to_string(), problem.help.as_deref());
     }
     Ok(text)
-}
-
-/// Formats the system, and returns what is lost.
-///
-/// # Errors
-/// Fails if the format cannot represent the system at all.
-pub(crate) fn written_as(
-    system: &System,
-    format: Format,
-    policy: RtAppPolicy,
-) -> Result<(String, Vec<Problem>), Failure> {
-    let (text, lost) = match format {
-        Format::Toml => (layland_config::to_toml(system), Vec::new()),
-        Format::RtApp => layland_config::to_rt_app(system, policy),
-        // The plain format cannot be requested, because it preserves too little.
-        Format::Csv | Format::Plain => layland_config::to_csv(system),
-        Format::Simso => layland_config::to_simso(system),
-        Format::Schedcat => layland_config::to_schedcat(system),
-        Format::Lines => (layland_config::to_line(system), Vec::new()),
-    };
-    match lost.iter().find(|problem| problem.severity == Severity::Error) {
-        None => Ok((text, lost)),
-        Some(problem) => {
-            let failure = Failure::input(problem.message.clone());
-            let help = problem.help.iter();
-            Err(help.fold(failure, |failure, help| failure.help(help.clone())))
-        }
-    }
 }
 
 /// Returns the requested format, or that of the file's extension, or TOML.

@@ -1,8 +1,6 @@
 //! Handles Ctrl-C, which ends a run early. The results so far are kept.
 
-use std::sync::atomic::AtomicBool;
-#[cfg(feature = "command")]
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -10,7 +8,6 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// once.
 pub(crate) fn listen() -> &'static AtomicBool {
     // This fails only if the handler is already installed, which needs no action.
-    #[cfg(feature = "command")]
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
             #[expect(clippy::disallowed_methods, reason = "the user asked twice")]

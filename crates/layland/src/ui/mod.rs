@@ -4,10 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod chart;
 pub(crate) mod command_line;
 pub(crate) mod exit;
-#[cfg_attr(
-    all(feature = "command", not(feature = "tables")),
-    expect(dead_code, reason = "tables alone say what made them")
-)]
+#[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "tables alone say what made them"))]
 pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod formats;
@@ -16,7 +13,6 @@ pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod names;
 pub(crate) mod output;
-pub(crate) mod playground;
 pub(crate) mod progress;
 #[cfg(target_os = "linux")]
 pub(crate) mod recorded;
@@ -26,6 +22,4 @@ pub(crate) mod table;
 pub(crate) mod terminal;
 pub(crate) mod threads;
 pub(crate) mod tint;
-pub(crate) mod values;
-#[cfg(feature = "command")]
 pub(crate) mod working;

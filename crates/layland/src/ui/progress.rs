@@ -7,7 +7,6 @@
 )]
 
 use super::terminal;
-#[cfg(feature = "command")]
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_model::{Duration, Time};
 use std::io::IsTerminal;
@@ -17,11 +16,9 @@ use std::time::Instant;
 /// The seconds before the first line, and between two lines.
 const EVERY: u64 = 5;
 
-/// A bar on standard error for the simulated time, if that is a terminal. Without the feature
-/// `command` there is no bar.
-pub(crate) struct Bar(#[cfg(feature = "command")] ProgressBar);
+/// A bar on standard error for the simulated time, if that is a terminal.
+pub(crate) struct Bar(ProgressBar);
 
-#[cfg(feature = "command")]
 impl Bar {
     /// Creates a bar up to the end of the simulation, if that is known.
     pub(crate) fn simulating(end: Option<Time>, quiet: bool, ascii: bool) -> Bar {
@@ -43,18 +40,6 @@ impl Bar {
     pub(crate) fn finish(&self) {
         self.0.finish_and_clear();
     }
-}
-
-#[cfg(not(feature = "command"))]
-impl Bar {
-    /// Does nothing.
-    pub(crate) fn simulating(_: Option<Time>, _: bool, _: bool) -> Bar {
-        Bar()
-    }
-    /// Does nothing.
-    pub(crate) fn set_position(&self, _: u64) {}
-    /// Does nothing.
-    pub(crate) fn finish(&self) {}
 }
 
 /// Lines about the progress. None are printed on a terminal, which has a bar.

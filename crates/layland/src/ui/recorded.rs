@@ -3,7 +3,8 @@
 use super::exit::Failure;
 use super::export::Origin;
 use super::output::{FileKind, Output};
-use super::{chart, files, report, terminal};
+use super::{chart, files, terminal};
+use crate::pages::report;
 use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
 use layland_model::{System, Time};
 use layland_report::{Distribution, Line, Report, Run};
@@ -80,7 +81,7 @@ impl Recorded<'_> {
         let mut bytes = Vec::new();
         match output.kind {
             FileKind::Kernel => return Ok(()),
-            FileKind::Html => return report::write(path, &self.report(), quiet),
+            FileKind::Html => return super::report::write(path, &self.report(), quiet),
             FileKind::Svg => {
                 let title = Some(self.title.clone());
                 let options = SvgOptions { title, ..SvgOptions::default() };

@@ -2,11 +2,11 @@
 
 use super::terminal;
 use super::tint::{self, Tint, tinted};
+use crate::pages::figures::{IN_FULL, time};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use layland_model::{Duration, visible};
-use layland_trace::TaskSummary;
+use layland_model::visible;
 
-/// The headings of [`figures`], in two lines.
+/// The headings of [figures](crate::pages::figures::figures), in two lines.
 const HEADINGS: [&str; 9] = [
     "\njobs",
     "\nmissed",
@@ -17,19 +17,6 @@ const HEADINGS: [&str; 9] = [
     "\nmax",
     "preempt\n/job",
     "migrate\n/job",
-];
-
-/// The headings if each stands alone.
-pub(crate) const IN_FULL: [&str; 9] = [
-    "jobs",
-    "missed",
-    "tardiness max",
-    "tardiness mean",
-    "response p50",
-    "response p99",
-    "response max",
-    "preempt/job",
-    "migrate/job",
 ];
 
 /// The figures that a narrow terminal omits, the least important first.
@@ -174,29 +161,4 @@ fn cell(figures: Option<&[String; 9]>, figure: usize) -> Cell {
         (Some(figures), 1) if figures[1] != "0" => tinted(Cell::new(&figures[1]), Tint::Bad),
         (Some(figures), figure) => Cell::new(&figures[figure]),
     }
-}
-
-/// Formats the figures of a task or of all tasks.
-pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
-    let some = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| time(ns as f64));
-    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
-    let response = total.response.as_ref();
-    // Without known deadlines, jobs are neither late nor in time.
-    let due = |text: String| if total.has_deadlines { text } else { "-".to_owned() };
-    [
-        total.released.to_string(),
-        due(total.missed.to_string()),
-        due(time(total.max_tardiness_ns as f64)),
-        due(total.mean_tardiness_ns.map_or("-".to_owned(), time)),
-        some(response.map(|response| response.p50_ns)),
-        some(response.map(|response| response.p99_ns)),
-        some(total.max_response_ns),
-        ratio(total.preemptions_per_job),
-        ratio(total.migrations_per_job),
-    ]
-}
-
-/// Formats a time. Floating-point values are rounded to a nanosecond first.
-pub(crate) fn time(ns: f64) -> String {
-    format!("{:#}", Duration::from_ns(ns.round() as i64))
 }

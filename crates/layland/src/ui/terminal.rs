@@ -27,7 +27,6 @@ impl<W: Write> Write for Clear<W> {
 
 /// Removes the progress line.
 fn take_line_away() {
-    #[cfg(feature = "command")]
     super::working::end();
 }
 

@@ -14,11 +14,6 @@ pub(crate) fn on<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Failure> {
     let Some(threads) = threads else {
-        // A page has no threads. The default pool uses the caller's thread, unless another pool was
-        // requested before.
-        if cfg!(target_family = "wasm") {
-            return Ok(work());
-        }
         // Create the common pool here: its first use would create it, and panic if the system
         // cannot start more threads.
         return match ThreadPoolBuilder::new().build_global() {

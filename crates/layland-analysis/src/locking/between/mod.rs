@@ -262,13 +262,13 @@ fn longest(most: i64, sections: impl Iterator<Item = Sections>) -> i64 {
 }
 
 /// The tasks of a system, and the bounds of a protocol for them.
-pub(super) type Outcome<W> = (Vec<Locker>, Result<Bounded<W>, Rejected>);
+pub(super) type ProtocolBounds<W> = (Vec<Locker>, Result<Bounded<W>, Rejected>);
 
 /// The finding and the bounds of a system.
 pub(super) fn whole<W>(
     system: &System,
     order: PriorityOrder,
-    bounds: impl FnOnce(&System, Vec<Locker>) -> Outcome<W>,
+    bounds: impl FnOnce(&System, Vec<Locker>) -> ProtocolBounds<W>,
 ) -> (Finding, TaskMap<Option<ResponseBound>>) {
     let mut all = TaskMap::filled(None, system.tasks.len());
     let (tasks, bounded) = bounds(system, lockers(system, order));

@@ -132,12 +132,11 @@ pub enum Blocked {
 /// Returns [`GaveUp`] if the search reaches its limit.
 pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, GaveUp> {
     let demands = Demands::of(tasks);
-    let met = match have_bursts(tasks.iter().copied()) {
-        false => {
-            let plain: Vec<Sporadic> = tasks.iter().map(|&task| Sporadic::from(task)).collect();
-            criterion(&plain)
-        }
-        true => arrivals::criterion(tasks),
+    let met = if have_bursts(tasks.iter().copied()) {
+        arrivals::criterion(tasks)
+    } else {
+        let plain: Vec<Sporadic> = tasks.iter().map(|&task| Sporadic::from(task)).collect();
+        criterion(&plain)
     };
     match met? {
         Demand::Met => {}

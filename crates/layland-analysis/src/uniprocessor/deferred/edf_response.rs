@@ -24,7 +24,7 @@
 use super::unless_floating;
 use crate::fixed_point::{GaveUp, least_of_all};
 use crate::group::{Group, together};
-use crate::uniprocessor::arrivals::Arrivals;
+use crate::uniprocessor::arrivals::TaskArrivals;
 use crate::uniprocessor::edf_response::{ASSUMPTIONS, TERMS, Ties, bounds, compared, ranks};
 use crate::{
     Certify, Citation, Decide, Finding, Respond, ResponseTest, SchedulabilityTest, Subject,
@@ -99,7 +99,7 @@ pub fn responses(tasks: &[&Task], ties: Ties<'_>) -> Result<Option<Vec<Duration>
     .ns();
     let left = TERMS / tasks.len().max(1) as u64;
     let deadlines: Vec<i64> = tasks.iter().map(|tau| tau.D).collect();
-    let mut search = Search { tasks, L, left };
+    let mut search = OffsetSearch { tasks, L, left };
     let response = |i: usize| {
         for (j, &D_j) in deadlines.iter().enumerate() {
             search.tasks[j].D = D_j + ties.later(i, j);
@@ -113,7 +113,7 @@ pub fn responses(tasks: &[&Task], ties: Ties<'_>) -> Result<Option<Vec<Duration>
 struct Demanding<'a> {
     C: i64,
     D: i64,
-    arrivals: Arrivals<'a>,
+    arrivals: TaskArrivals<'a>,
     /// The blocking by the task, and its last region.
     B: i64,
     F: i64,
@@ -124,7 +124,7 @@ impl<'a> From<&'a Task> for Demanding<'a> {
         Demanding {
             C: tau.own_wcet().ns(),
             D: tau.deadline.ns(),
-            arrivals: Arrivals::of(tau),
+            arrivals: TaskArrivals::of(tau),
             B: tau.blocking().ns(),
             F: tau.last_region().ns(),
         }
@@ -134,7 +134,7 @@ impl<'a> From<&'a Task> for Demanding<'a> {
 /// A range of arrivals of a job for which the same tasks are due later, so that the blocking is
 /// constant.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct ArrivalRange {
     from: i64,
     until: i64,
     b: i64,
@@ -142,7 +142,7 @@ struct Stretch {
 
 /// The search for the largest `S - a`, in each stretch from the last `a` down, as in the form
 /// without regions.
-struct Search<'t> {
+struct OffsetSearch<'t> {
     /// Their deadlines are those that count for the task under analysis.
     tasks: Vec<Demanding<'t>>,
     /// The longest busy period.
@@ -151,7 +151,7 @@ struct Search<'t> {
     left: u64,
 }
 
-impl Search<'_> {
+impl OffsetSearch<'_> {
     fn response(&mut self, i: usize) -> Result<Duration, GaveUp> {
         let mut R_i = self.tasks[i].C;
         for stretch in self.stretches(i) {
@@ -161,7 +161,7 @@ impl Search<'_> {
     }
 
     /// Returns the stretches, from the largest `a` to the smallest.
-    fn stretches(&self, i: usize) -> Vec<Stretch> {
+    fn stretches(&self, i: usize) -> Vec<ArrivalRange> {
         let D_i = self.tasks[i].D;
         let later = self.tasks.iter().filter(|tau_k| tau_k.D > D_i && tau_k.B > 0);
         let mut ends: Vec<(i64, i64)> = later.map(|tau_k| (tau_k.D - D_i, tau_k.B)).collect();
@@ -169,17 +169,22 @@ impl Search<'_> {
         let (mut stretches, mut until, mut b) = (Vec::new(), self.L, 0);
         for (end, blocking) in ends.into_iter().rev() {
             if end < until {
-                stretches.push(Stretch { from: end, until, b });
+                stretches.push(ArrivalRange { from: end, until, b });
                 until = end;
             }
             b = b.max(blocking);
         }
-        stretches.push(Stretch { from: 0, until, b });
+        stretches.push(ArrivalRange { from: 0, until, b });
         stretches
     }
 
-    fn within_stretch(&mut self, i: usize, stretch: Stretch, R_i: &mut i64) -> Result<(), GaveUp> {
-        let Stretch { from, until, b } = stretch;
+    fn within_stretch(
+        &mut self,
+        i: usize,
+        stretch: ArrivalRange,
+        R_i: &mut i64,
+    ) -> Result<(), GaveUp> {
+        let ArrivalRange { from, until, b } = stretch;
         let F_i = self.tasks[i].F;
         // The first arrivals are often the worst, and a larger `R_i` makes longer steps.
         for j in 0..self.tasks.len() {

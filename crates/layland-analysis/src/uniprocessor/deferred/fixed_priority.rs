@@ -28,7 +28,7 @@ use crate::assumption::and;
 use crate::fixed_point::{Diverged, GaveUp, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
 use crate::ordered::{Analysis, ByOrder, by_order, given_first};
-use crate::uniprocessor::arrivals::{Arrivals, Repetition};
+use crate::uniprocessor::arrivals::{Repetition, TaskArrivals};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
     Certify, Citation, Finding, OrderedTest, Quantity, Reason, ResponseBound, Scope, Subject,
@@ -109,19 +109,20 @@ pub(crate) fn blocked_response_time<'a>(
     }
     let (C_i, F_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.last_region());
     let J_i = tau_i.jitter;
-    let coming = |tau_j: &&'a Task| (Arrivals::of(tau_j), tau_j.jitter.ns(), tau_j.own_wcet().ns());
-    let own_arrivals = Arrivals::of(tau_i);
-    let higher: Vec<(Arrivals<'a>, i64, i64)> = H_i.iter().map(coming).collect();
+    let coming =
+        |tau_j: &&'a Task| (TaskArrivals::of(tau_j), tau_j.jitter.ns(), tau_j.own_wcet().ns());
+    let own_arrivals = TaskArrivals::of(tau_i);
+    let higher: Vec<(TaskArrivals<'a>, i64, i64)> = H_i.iter().map(coming).collect();
     // `begun` is the work of jobs that begin up to an instant, `busy` that of jobs that arrive
     // before it.
     let begun = |own: Duration, S: Duration| {
-        let of_task = |&(tau_j, J_j, C_j): &(Arrivals<'a>, i64, i64)| {
+        let of_task = |&(tau_j, J_j, C_j): &(TaskArrivals<'a>, i64, i64)| {
             tau_j.within((S.ns() + J_j).saturating_add(1)).saturating_mul(C_j)
         };
         sum(own, higher.iter().map(of_task))
     };
     let busy = |t: Duration| {
-        let of_task = |&(tau_j, J_j, C_j): &(Arrivals<'a>, i64, i64)| {
+        let of_task = |&(tau_j, J_j, C_j): &(TaskArrivals<'a>, i64, i64)| {
             tau_j.within(t.ns() + J_j).saturating_mul(C_j)
         };
         let own = (own_arrivals, J_i.ns(), C_i.ns());

@@ -1,13 +1,13 @@
 //! Draws rows of CPUs, and the bars of segments in any row.
 
-use super::super::scene::{CpuRow, Run};
+use super::super::scene::{CpuRow, RunSegment};
 use super::style::{DASHED, EDGE, INK, Px, colour, fill, pattern, px, text_width, time_text};
-use super::{Chart, MOST_MIGRATIONS};
+use super::{MOST_MIGRATIONS, SvgChart};
 use layland_model::{CpuId, Duration, counted};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-impl Chart<'_> {
+impl SvgChart<'_> {
     pub(super) fn cpu_rows(&mut self, top: i64) -> i64 {
         let scene = self.scene;
         let pitch = self.sizes.cpu_row;
@@ -73,7 +73,7 @@ impl Chart<'_> {
         });
     }
 
-    pub(super) fn name(&self, run: &Run) -> &str {
+    pub(super) fn name(&self, run: &RunSegment) -> &str {
         self.names[run.position]
     }
 
@@ -81,22 +81,22 @@ impl Chart<'_> {
     /// of two pixels, with the busy share of the step as opacity.
     pub(super) fn bars(
         &mut self,
-        runs: &[Run],
+        runs: &[RunSegment],
         y: i64,
         height: i64,
         mixed: &str,
-        mut draw: impl FnMut(&mut Self, &Run, Px, Px),
+        mut draw: impl FnMut(&mut Self, &RunSegment, Px, Px),
     ) {
         /// The segments in a step: their number, their total
         /// width, and their task if they have only one.
         #[derive(Clone, Copy)]
-        struct Step {
+        struct SegmentsInStep {
             count: usize,
             width: i64,
             task: Option<usize>,
         }
         const STEP: i64 = 200;
-        let mut steps: BTreeMap<i64, Step> = BTreeMap::new();
+        let mut steps: BTreeMap<i64, SegmentsInStep> = BTreeMap::new();
         let span = i128::from(self.scene.to.ns()) - i128::from(self.scene.from.ns());
         for run in runs {
             let (x1, x2) = (self.x(run.start), self.x(run.end));
@@ -108,7 +108,7 @@ impl Chart<'_> {
             let (start, end) = (run.start.max(self.scene.from), run.end.min(self.scene.to));
             let length = i128::from(end.ns()) - i128::from(start.ns());
             let width = (length * i128::from(self.right - self.left) * 10_000 / span) as i64;
-            let step = Step { count: 0, width: 0, task: Some(run.position) };
+            let step = SegmentsInStep { count: 0, width: 0, task: Some(run.position) };
             let step = steps.entry(x1.0 / STEP).or_insert(step);
             step.count += 1;
             step.width += width.max(1);
@@ -127,7 +127,7 @@ impl Chart<'_> {
     }
 
     /// Draws one segment, without its text.
-    pub(super) fn bar(&mut self, run: &Run, x1: Px, x2: Px, y: i64, height: i64) {
+    pub(super) fn bar(&mut self, run: &RunSegment, x1: Px, x2: Px, y: i64, height: i64) {
         let length = time_text(run.end - run.start);
         let (start, end) = (time_text(run.start), time_text(run.end));
         let mut tooltip = format!(
@@ -176,14 +176,14 @@ impl Chart<'_> {
 
     /// Returns the end of the part of a segment that is drawn as overhead. A trace contains the
     /// length of the overhead but not its position; it is drawn at the start.
-    pub(super) fn work_starts(&self, run: &Run, x1: Px, x2: Px) -> Px {
+    pub(super) fn work_starts(&self, run: &RunSegment, x1: Px, x2: Px) -> Px {
         self.x(run.start.saturating_add(run.overhead.max(Duration::ZERO))).clamp(x1, x2)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a rectangle, a font and a text")]
     pub(super) fn bar_text(
         &mut self,
-        run: &Run,
+        run: &RunSegment,
         x1: Px,
         x2: Px,
         y: i64,

@@ -2,11 +2,11 @@
 
 use super::super::scene::TaskRow;
 use super::super::words::counted_misses;
-use super::Chart;
+use super::SvgChart;
 use super::marks::{aborted, arrow, diamond, lock_bar, miss_mark};
 use super::style::{DASHED, DOTTED, EDGE, INK, RED, SUSPENDED, fill, px, text_width};
 
-impl Chart<'_> {
+impl SvgChart<'_> {
     /// Draws the tasks with their colours, for a chart without rows of tasks.
     pub(super) fn task_legend(&mut self, top: i64) -> i64 {
         let scene = self.scene;

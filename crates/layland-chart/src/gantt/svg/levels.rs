@@ -1,7 +1,7 @@
 //! Draws rows of criticality levels: steps with the height of the level, and its name if it fits.
 
 use super::super::scene::CpuRow;
-use super::Chart;
+use super::SvgChart;
 use super::style::{FAINT, INK, Px, px, text_width, time_text};
 
 /// The distance between two rows.
@@ -11,7 +11,7 @@ const HIGHEST: i64 = 14;
 const LOWEST: i64 = 2;
 const FONT: i64 = 10;
 
-impl Chart<'_> {
+impl SvgChart<'_> {
     /// Draws the indicators of all CPUs, for a chart without rows of CPUs.
     pub(super) fn level_rows(&mut self, top: i64) -> i64 {
         let scene = self.scene;

@@ -6,11 +6,11 @@ use super::marks::{aborted, arrow, diamond, lock_bar, miss_mark};
 use super::style::{
     DOTTED, EDGE, INK, Px, RED, SUSPENDED, colour, fill, px, text_width, time_text,
 };
-use super::{Chart, miss_text};
+use super::{SvgChart, miss_text};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-impl Chart<'_> {
+impl SvgChart<'_> {
     /// Draws the misses of all tasks in one row, for a chart without rows of tasks.
     pub(super) fn miss_row(&mut self, top: i64) -> i64 {
         let scene = self.scene;

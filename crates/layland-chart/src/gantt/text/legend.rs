@@ -2,11 +2,11 @@
 
 use super::super::scene::TaskRow;
 use super::super::words::{Nanoseconds, counted_misses};
-use super::Chart;
+use super::TextChart;
 use layland_model::counted;
 use std::fmt::Write;
 
-impl Chart<'_> {
+impl TextChart<'_> {
     /// Prints the meaning of the characters that were drawn.
     pub(super) fn legend(&mut self) {
         let glyphs = self.glyphs;

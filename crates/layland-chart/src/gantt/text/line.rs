@@ -85,11 +85,11 @@ pub(super) enum Paint {
 }
 
 /// A line of characters that can be overwritten.
-pub(super) struct Line(Vec<(char, Paint)>);
+pub(super) struct TextLine(Vec<(char, Paint)>);
 
-impl Line {
-    pub(super) fn blank(width: usize) -> Line {
-        Line(vec![(' ', Paint::Plain); width])
+impl TextLine {
+    pub(super) fn blank(width: usize) -> TextLine {
+        TextLine(vec![(' ', Paint::Plain); width])
     }
     pub(super) fn put(&mut self, at: usize, glyph: char, paint: Paint) {
         if let Some(cell) = self.0.get_mut(at) {

@@ -3,14 +3,14 @@
 
 use super::super::scene::{Lock, TaskRow};
 use super::line::Paint;
-use super::{Chart, Share};
+use super::{Share, TextChart};
 
 /// The label of a row of locks under its task.
 const LOCK_LABEL: &str = "  locks";
 
 /// The symbols that were drawn.
 #[derive(Default)]
-pub(super) struct Used {
+pub(super) struct UsedSymbols {
     suspended: bool,
     locked_out: bool,
     spinning: bool,
@@ -18,7 +18,7 @@ pub(super) struct Used {
     waits: bool,
 }
 
-impl Chart<'_> {
+impl TextChart<'_> {
     /// Draws the prevailing state of columns without
     /// execution, and marks columns with only spinning.
     pub(super) fn halts(
@@ -26,7 +26,7 @@ impl Chart<'_> {
         row: &TaskRow,
         running: &[Share],
         waiting: &[Share],
-        line: &mut super::Line,
+        line: &mut super::TextLine,
     ) {
         let shares =
             |stretches: &mut dyn Iterator<Item = (layland_model::Time, layland_model::Time)>| {
@@ -79,9 +79,10 @@ impl Chart<'_> {
         let mut column = self.gutter;
         for alike in shown.chunk_by(|a, b| a == b) {
             if let Some(lock) = alike[0].map(|at| order[at]) {
-                let (fill, used) = match lock.holds {
-                    true => (holds, &mut self.used_halts.holds),
-                    false => (waits, &mut self.used_halts.waits),
+                let (fill, used) = if lock.holds {
+                    (holds, &mut self.used_halts.holds)
+                } else {
+                    (waits, &mut self.used_halts.waits)
                 };
                 *used = true;
                 for at in column..column + alike.len() {

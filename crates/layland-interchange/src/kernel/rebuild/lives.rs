@@ -1,7 +1,7 @@
 //! Collects what the events show of the threads of tasks and of their jobs, before they form a run.
 
 use super::super::import::Begins;
-use super::super::line::{Event, EventKind, Left, Thread};
+use super::super::line::{Event, EventKind, NamedThread, StateAfter};
 use super::super::marker::Marker;
 use super::super::threads::Tasks;
 use layland_model::{Index, JobId, TaskId};
@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A time for which the thread of a task held a CPU, on the trace's clock.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct HeldCpu {
     pub(super) cpu: u32,
     pub(super) start: i64,
     pub(super) end: i64,
     /// The state in which it left; `None` if it still runs.
-    pub(super) left: Option<Left>,
+    pub(super) left: Option<StateAfter>,
     /// The priority with which it left.
     pub(super) priority: Option<i32>,
     /// The time that it had waited for the CPU while that had nothing as important: the latency of
@@ -26,7 +26,7 @@ pub(super) struct Run {
 /// The history of the thread of one task.
 #[derive(Default)]
 pub(super) struct Life {
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<HeldCpu>,
     pub(super) wakes: Vec<Woken>,
     /// The times and CPUs at which the kernel stopped it because its reservation was used up.
     pub(super) throttled: Vec<(i64, u32)>,
@@ -51,9 +51,9 @@ impl Life {
         let mut pauses = Vec::new();
         for (place, run) in of_job.enumerate() {
             let is_pause = match run.left {
-                Some(Left::Blocked) => true,
-                Some(Left::Sleeping) => sleeps,
-                Some(Left::Runnable | Left::Dead) | None => false,
+                Some(StateAfter::Blocked) => true,
+                Some(StateAfter::Sleeping) => sleeps,
+                Some(StateAfter::Runnable | StateAfter::Dead) | None => false,
             };
             // The sleep that ends a job is not a pause in it.
             if !is_pause || run.end >= to {
@@ -98,7 +98,7 @@ pub(super) struct By {
 
 /// The known facts about one job.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Known {
+pub(super) struct KnownJob {
     pub(super) arrival: Option<i64>,
     pub(super) deadline: Option<i64>,
     pub(super) start: Option<i64>,
@@ -159,6 +159,7 @@ pub(super) struct Lives<'a> {
 }
 
 /// The thread that has a CPU.
+#[derive(Clone, Copy)]
 struct Holder<'a> {
     pid: u32,
     comm: &'a str,
@@ -191,17 +192,8 @@ pub(in super::super) fn never_left<'a>(events: &[Event<'a>]) -> BTreeMap<(u32, u
 /// there. By default it is taken to have begun as early as possible if its wake-up is in the trace,
 /// and as late as possible otherwise.
 pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> Lives<'a> {
-    let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
     let begin = events.first().map_or(0, |event| event.at);
-    let never = never_left(events);
-    let mut on: BTreeMap<u32, Holder<'a>> = BTreeMap::new();
-    let mut ready: BTreeMap<u32, i64> = BTreeMap::new();
-    let mut woken: BTreeMap<TaskId, By> = BTreeMap::new();
-    // Wake-ups of threads that still have a CPU.
-    let mut early: BTreeMap<TaskId, By> = BTreeMap::new();
-    let (mut misfits, mut missed) = (Vec::new(), Vec::new());
-    let mut torn: BTreeMap<TaskId, Vec<i64>> = BTreeMap::new();
-    let mut strangers = Vec::new();
+    let mut reader = LifeReader::new(events, tasks, begins);
     for event in events {
         let seen = match &event.kind {
             EventKind::Switch { prev, .. } => *prev,
@@ -211,116 +203,176 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
             | EventKind::Other => event.thread,
         };
         // The thread that is seen first on a CPU has been there since the beginning.
-        let holder = on.entry(event.cpu).or_insert(Holder {
-            pid: seen.pid,
-            comm: seen.comm,
-            since: begin,
-            last: begin,
-        });
+        let (pid, comm) = (seen.pid, seen.comm);
+        reader.on.entry(event.cpu).or_insert(Holder { pid, comm, since: begin, last: begin });
+        let holder = reader.find_holder(event, seen);
+        match &event.kind {
+            EventKind::Switch { prev, left, next } => {
+                reader.switch(event, holder, (*prev, *left, *next));
+            }
+            EventKind::Wake { thread, is_new } => reader.wake(event, thread.pid, *is_new),
+            EventKind::Migrate { thread, .. } => {
+                reader.ready.insert(thread.pid, event.at);
+            }
+            EventKind::Mark(_) | EventKind::Other => {}
+        }
+    }
+    reader.end(events.last().map_or(0, |event| event.at))
+}
+
+/// The state of the CPUs and threads between two events.
+struct LifeReader<'e, 'a> {
+    tasks: &'e Tasks,
+    begins: Begins,
+    /// The threads that get a CPU and never leave it.
+    never: BTreeMap<(u32, u32), &'a str>,
+    on: BTreeMap<u32, Holder<'a>>,
+    /// The times since which threads are ready.
+    ready: BTreeMap<u32, i64>,
+    woken: BTreeMap<TaskId, By>,
+    /// Wake-ups of threads that still have a CPU.
+    early: BTreeMap<TaskId, By>,
+    found: Lives<'a>,
+}
+
+impl<'e, 'a> LifeReader<'e, 'a> {
+    fn new(events: &[Event<'a>], tasks: &'e Tasks, begins: Begins) -> LifeReader<'e, 'a> {
+        LifeReader {
+            tasks,
+            begins,
+            never: never_left(events),
+            on: BTreeMap::new(),
+            ready: BTreeMap::new(),
+            woken: BTreeMap::new(),
+            early: BTreeMap::new(),
+            found: Lives {
+                of_tasks: tasks.names.iter().map(|_| Life::default()).collect(),
+                misfits: Vec::new(),
+                torn: BTreeMap::new(),
+                missed: Vec::new(),
+                strangers: Vec::new(),
+            },
+        }
+    }
+
+    /// Returns the holder of the event's CPU. If the kernel did not record the switch to the thread
+    /// that is seen there, that thread becomes the holder.
+    fn find_holder(&mut self, event: &Event<'a>, seen: NamedThread<'a>) -> Holder<'a> {
+        let holder = self.on.get_mut(&event.cpu).expect("it was entered");
         let is_silent = holder.pid == IDLE
-            || tasks.of(holder.pid).is_none() && never.contains_key(&(event.cpu, holder.pid));
+            || self.tasks.of(holder.pid).is_none()
+                && self.never.contains_key(&(event.cpu, holder.pid));
         if holder.pid != seen.pid && seen.pid != IDLE && is_silent {
-            let became_ready = ready.get(&seen.pid).map(|&at| at.max(holder.last));
+            let became_ready = self.ready.get(&seen.pid).map(|&at| at.max(holder.last));
             let after = became_ready.unwrap_or(holder.last);
-            let start = match begins {
+            let start = match self.begins {
                 Begins::Likely => became_ready.unwrap_or(event.at),
                 Begins::Earliest => after,
                 Begins::Latest => event.at,
             };
             if holder.pid != IDLE && holder.since < after {
                 let (cpu, start, comm) = (event.cpu, holder.since, holder.comm);
-                strangers.push(Stranger { cpu, start, end: after, comm });
+                self.found.strangers.push(Stranger { cpu, start, end: after, comm });
             }
-            if let Some(task) = tasks.of(seen.pid) {
+            if let Some(task) = self.tasks.of(seen.pid) {
                 let (cpu, by, from) = (event.cpu, event.at, holder.comm);
-                missed.push(Missed { task, cpu, after, by, from });
+                self.found.missed.push(Missed { task, cpu, after, by, from });
                 if became_ready.is_none() {
-                    torn.entry(task).or_default().push(event.at);
+                    self.found.torn.entry(task).or_default().push(event.at);
                 }
-                if let Some(by) = woken.remove(&task) {
+                if let Some(by) = self.woken.remove(&task) {
                     let woken = Woken { at: by.at, ran: start, is_seen: false, by };
-                    lives[task.index()].wakes.push(woken);
+                    self.found.of_tasks[task.index()].wakes.push(woken);
                 }
             }
             *holder = Holder { pid: seen.pid, comm: seen.comm, since: start, last: event.at };
         }
         holder.last = event.at;
-        let Holder { pid: running, comm: had, since, .. } = *holder;
-        match &event.kind {
-            EventKind::Switch { prev, left, next } => {
-                // A missing switch of a task is detected at the next switch on its CPU.
-                let fits = running == prev.pid;
-                if !fits && (tasks.of(running).is_some() || tasks.of(prev.pid).is_some()) {
-                    let (at, cpu, leaves) = (event.at, event.cpu, prev.comm);
-                    misfits.push(Misfit { at, cpu, leaves, had });
-                    for pid in [running, prev.pid] {
-                        if let Some(task) = tasks.of(pid) {
-                            torn.entry(task).or_default().push(event.at);
-                        }
-                    }
-                }
-                let start = if fits { since } else { event.at };
-                if let Some(task) = tasks.of(prev.pid) {
-                    let (cpu, end, priority) = (event.cpu, event.at, prev.priority);
-                    let run = Run { cpu, start, end, left: Some(*left), priority, unexplained: 0 };
-                    lives[task.index()].runs.push(run);
-                    if is_throttled(*prev, *left, *next) {
-                        lives[task.index()].throttled.push((event.at, event.cpu));
-                    }
-                    woken.remove(&task);
-                    let sleeps = matches!(left, Left::Sleeping | Left::Blocked);
-                    let race =
-                        early.remove(&task).filter(|by| event.at - by.at <= RACE_NS && sleeps);
-                    woken.extend(race.map(|by| (task, by)));
-                } else if prev.pid != IDLE && start < event.at {
-                    let (cpu, end) = (event.cpu, event.at);
-                    strangers.push(Stranger { cpu, start, end, comm: prev.comm });
-                }
-                match left {
-                    Left::Runnable => ready.insert(prev.pid, event.at),
-                    Left::Sleeping | Left::Blocked | Left::Dead => ready.remove(&prev.pid),
-                };
-                let (pid, comm, since_now) = (next.pid, next.comm, event.at);
-                on.insert(event.cpu, Holder { pid, comm, since: since_now, last: since_now });
-                if let Some(task) = tasks.of(next.pid)
-                    && let Some(by) = woken.remove(&task)
-                {
-                    let woken = Woken { at: by.at, ran: event.at, is_seen: true, by };
-                    lives[task.index()].wakes.push(woken);
+        *holder
+    }
+
+    /// Ends the time of the previous thread on its CPU, and begins that of the next one.
+    fn switch(
+        &mut self,
+        event: &Event<'a>,
+        holder: Holder<'a>,
+        (prev, left, next): (NamedThread<'a>, StateAfter, NamedThread<'a>),
+    ) {
+        let LifeReader { tasks, found, .. } = self;
+        // A missing switch of a task is detected at the next switch on its CPU.
+        let fits = holder.pid == prev.pid;
+        if !fits && (tasks.of(holder.pid).is_some() || tasks.of(prev.pid).is_some()) {
+            let (at, cpu, leaves, had) = (event.at, event.cpu, prev.comm, holder.comm);
+            found.misfits.push(Misfit { at, cpu, leaves, had });
+            for pid in [holder.pid, prev.pid] {
+                if let Some(task) = tasks.of(pid) {
+                    found.torn.entry(task).or_default().push(event.at);
                 }
             }
-            EventKind::Wake { thread, is_new } => {
-                ready.insert(thread.pid, event.at);
-                if let Some(task) = tasks.of(thread.pid) {
-                    let (at, pid) = (event.at, event.thread.pid);
-                    let in_interrupt = event.in_interrupt;
-                    let by = By { at, pid, in_interrupt, is_new: *is_new };
-                    let runs_on = on.iter().find(|(_, holder)| holder.pid == thread.pid);
-                    match runs_on.map(|(&cpu, _)| cpu) {
-                        None => drop(woken.entry(task).or_insert(by)),
-                        // A wake-up on its own CPU finds the thread running, so it continues.
-                        Some(cpu) if cpu == event.cpu => {}
-                        Some(_) => drop(early.insert(task, by)),
-                    }
-                }
+        }
+        let start = if fits { holder.since } else { event.at };
+        if let Some(task) = tasks.of(prev.pid) {
+            let (cpu, end, priority) = (event.cpu, event.at, prev.priority);
+            let run = HeldCpu { cpu, start, end, left: Some(left), priority, unexplained: 0 };
+            let life = &mut found.of_tasks[task.index()];
+            life.runs.push(run);
+            if is_throttled(prev, left, next) {
+                life.throttled.push((event.at, event.cpu));
             }
-            EventKind::Migrate { thread, .. } => {
-                ready.insert(thread.pid, event.at);
+            self.woken.remove(&task);
+            let sleeps = matches!(left, StateAfter::Sleeping | StateAfter::Blocked);
+            let race = self.early.remove(&task).filter(|by| event.at - by.at <= RACE_NS && sleeps);
+            self.woken.extend(race.map(|by| (task, by)));
+        } else if prev.pid != IDLE && start < event.at {
+            let (cpu, end) = (event.cpu, event.at);
+            found.strangers.push(Stranger { cpu, start, end, comm: prev.comm });
+        }
+        match left {
+            StateAfter::Runnable => self.ready.insert(prev.pid, event.at),
+            StateAfter::Sleeping | StateAfter::Blocked | StateAfter::Dead => {
+                self.ready.remove(&prev.pid)
             }
-            EventKind::Mark(_) | EventKind::Other => {}
+        };
+        let (pid, comm, since) = (next.pid, next.comm, event.at);
+        self.on.insert(event.cpu, Holder { pid, comm, since, last: since });
+        if let Some(task) = tasks.of(next.pid)
+            && let Some(by) = self.woken.remove(&task)
+        {
+            let woken = Woken { at: by.at, ran: event.at, is_seen: true, by };
+            found.of_tasks[task.index()].wakes.push(woken);
         }
     }
-    let end = events.last().map_or(0, |event| event.at);
-    for (cpu, Holder { pid, since, .. }) in on {
-        if let Some(task) = tasks.of(pid) {
-            let run = Run { cpu, start: since, end, left: None, priority: None, unexplained: 0 };
-            lives[task.index()].runs.push(run);
+
+    /// Notes that an event woke a thread.
+    fn wake(&mut self, event: &Event<'a>, pid: u32, is_new: bool) {
+        self.ready.insert(pid, event.at);
+        if let Some(task) = self.tasks.of(pid) {
+            let in_interrupt = event.in_interrupt;
+            let by = By { at: event.at, pid: event.thread.pid, in_interrupt, is_new };
+            let runs_on = self.on.iter().find(|(_, holder)| holder.pid == pid);
+            match runs_on.map(|(&cpu, _)| cpu) {
+                None => drop(self.woken.entry(task).or_insert(by)),
+                // A wake-up on its own CPU finds the thread running, so it continues.
+                Some(cpu) if cpu == event.cpu => {}
+                Some(_) => drop(self.early.insert(task, by)),
+            }
         }
     }
-    for (task, by) in woken {
-        lives[task.index()].awake = Some(by.at);
+
+    /// Ends the trace.
+    fn end(mut self, end: i64) -> Lives<'a> {
+        for (cpu, Holder { pid, since, .. }) in self.on {
+            if let Some(task) = self.tasks.of(pid) {
+                let run =
+                    HeldCpu { cpu, start: since, end, left: None, priority: None, unexplained: 0 };
+                self.found.of_tasks[task.index()].runs.push(run);
+            }
+        }
+        for (task, by) in self.woken {
+            self.found.of_tasks[task.index()].awake = Some(by.at);
+        }
+        self.found
     }
-    Lives { of_tasks: lives, misfits, torn, missed, strangers }
 }
 
 /// Returns true if a thread of `SCHED_DEADLINE` loses
@@ -328,14 +380,18 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
 ///
 /// The thread could continue, and one of a lower class follows. Only the kernel's threads for
 /// stopping a CPU are above `SCHED_DEADLINE`; they do not count.
-pub(in super::super) fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
+pub(in super::super) fn is_throttled(
+    prev: NamedThread,
+    left: StateAfter,
+    next: NamedThread,
+) -> bool {
     let is_below = next.priority.is_some_and(|priority| priority >= 0);
     let stops = next.comm.starts_with("migration/") || next.comm.starts_with("stopper/");
-    prev.priority == Some(-1) && left == Left::Runnable && is_below && !stops
+    prev.priority == Some(-1) && left == StateAfter::Runnable && is_below && !stops
 }
 
-pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {
-    let mut jobs: BTreeMap<JobId, Known> = BTreeMap::new();
+pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, KnownJob> {
+    let mut jobs: BTreeMap<JobId, KnownJob> = BTreeMap::new();
     for event in events {
         let EventKind::Mark(mark) = &event.kind else { continue };
         let (name, seq) = match *mark {

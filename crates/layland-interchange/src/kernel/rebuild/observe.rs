@@ -5,10 +5,10 @@
 //! a thread when it is born, before it first sleeps, and when it dies.
 
 use super::super::import::{Begins, ReadError};
-use super::super::line::{Event, EventKind, Left, Lines, Thread as Named};
+use super::super::line::{Event, EventKind, Lines, NamedThread, StateAfter};
 use super::super::marker::Marker;
 use super::super::threads::Tasks;
-use super::lives::{Known, Life, Lives, lives, marked_jobs};
+use super::lives::{KnownJob, Life, Lives, lives, marked_jobs};
 use super::spans::{Span, inferred_spans, marked_spans};
 use super::tied::tied;
 use super::waits::Holders;
@@ -109,7 +109,7 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
 /// Returns names and priorities by thread id.
 fn notices<'a>(events: &[Event<'a>]) -> BTreeMap<u32, Notice<'a>> {
     let mut notices: BTreeMap<u32, Notice> = BTreeMap::new();
-    let mut notice = |thread: Named<'a>| {
+    let mut notice = |thread: NamedThread<'a>| {
         if thread.pid == 0 || thread.comm.is_empty() {
             return;
         }
@@ -136,7 +136,7 @@ fn notices<'a>(events: &[Event<'a>]) -> BTreeMap<u32, Notice<'a>> {
 fn jobs(
     task: TaskId,
     life: &Life,
-    known: &BTreeMap<JobId, Known>,
+    known: &BTreeMap<JobId, KnownJob>,
     torn: &[i64],
     (holders, clock): (&mut Holders, Clock),
 ) -> Thread {
@@ -145,7 +145,7 @@ fn jobs(
     let spans =
         if is_marked { marked_spans(task, life, known) } else { inferred_spans(task, life) };
     let mut thread = Thread { is_marked, ..Thread::default() };
-    let dead = life.runs.iter().filter(|run| matches!(run.left, Some(Left::Dead)));
+    let dead = life.runs.iter().filter(|run| matches!(run.left, Some(StateAfter::Dead)));
     let deaths: BTreeSet<i64> = dead.map(|run| run.end).collect();
     for span in spans {
         let missing = torn.partition_point(|&at| at < span.from);

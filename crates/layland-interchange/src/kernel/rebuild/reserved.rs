@@ -1,6 +1,6 @@
 //! Collects the events of the tasks' threads while they were under SCHED_DEADLINE.
 
-use super::super::line::{Event, EventKind, Left, Thread};
+use super::super::line::{Event, EventKind, NamedThread, StateAfter};
 use super::super::threads::Tasks;
 use super::lives::{IDLE, is_throttled};
 use super::{Clock, Cpus};
@@ -14,14 +14,19 @@ const DEADLINE: Option<i32> = Some(-1);
 /// The events of the tasks' threads, and the threads
 /// that took precedence over them; in order of time.
 #[derive(Default)]
-pub(super) struct Reserved {
+pub(super) struct ReservedThreads {
     pub(super) events: Vec<ThreadEvent>,
     /// Threads that are not tasks: of SCHED_DEADLINE, or of the kernel for stopping a CPU.
     pub(super) above: Vec<Foreign>,
 }
 
-pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Reserved {
-    let mut reserved = Reserved::default();
+pub(super) fn reserved(
+    events: &[Event],
+    tasks: &Tasks,
+    clock: Clock,
+    cpus: &mut Cpus,
+) -> ReservedThreads {
+    let mut reserved = ReservedThreads::default();
     // By task: true if it is known to be under SCHED_DEADLINE, and the CPU on which it is.
     let mut is_reserved = vec![false; tasks.names.len()];
     let mut on: Vec<Option<u32>> = vec![None; tasks.names.len()];
@@ -52,9 +57,13 @@ pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut
                         }
                         is_reserved[place] = true;
                         let lost = match left {
-                            Left::Sleeping | Left::Blocked | Left::Dead => Lost::Slept,
-                            Left::Runnable if is_throttled(*prev, *left, *next) => Lost::Throttled,
-                            Left::Runnable => Lost::Preempted,
+                            StateAfter::Sleeping | StateAfter::Blocked | StateAfter::Dead => {
+                                Lost::Slept
+                            }
+                            StateAfter::Runnable if is_throttled(*prev, *left, *next) => {
+                                Lost::Throttled
+                            }
+                            StateAfter::Runnable => Lost::Preempted,
                         };
                         push(task, ThreadEventKind::LostCpu(lost));
                     } else if std::mem::take(&mut is_reserved[place]) {
@@ -89,7 +98,7 @@ pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut
 }
 
 /// Returns true if a thread is of the class SCHED_DEADLINE or above it.
-fn is_above(thread: &Thread) -> bool {
+fn is_above(thread: &NamedThread) -> bool {
     let stops = thread.comm.starts_with("migration/") || thread.comm.starts_with("stopper/");
     thread.priority == DEADLINE || stops
 }

@@ -1,7 +1,7 @@
 //! Delimits the jobs of a thread: by its marks, or else by its sleeps.
 
-use super::super::line::Left;
-use super::lives::{Known, Life, Pause, Woken};
+use super::super::line::StateAfter;
+use super::lives::{KnownJob, Life, Pause, Woken};
 use layland_model::{JobId, TaskId};
 use layland_trace::JobEnd;
 use std::collections::BTreeMap;
@@ -31,9 +31,14 @@ impl Span {
     }
 }
 
-pub(super) fn marked_spans(task: TaskId, life: &Life, known: &BTreeMap<JobId, Known>) -> Vec<Span> {
+pub(super) fn marked_spans(
+    task: TaskId,
+    life: &Life,
+    known: &BTreeMap<JobId, KnownJob>,
+) -> Vec<Span> {
     let range = JobId { task, seq: 0 }..=JobId { task, seq: u64::MAX };
-    let jobs: Vec<(JobId, Known)> = known.range(range).map(|(&id, &known)| (id, known)).collect();
+    let jobs: Vec<(JobId, KnownJob)> =
+        known.range(range).map(|(&id, &known)| (id, known)).collect();
     let mut spans: Vec<Span> = Vec::with_capacity(jobs.len());
     let mut free_from = i64::MIN;
     for (index, &(id, known)) in jobs.iter().enumerate() {
@@ -88,7 +93,7 @@ pub(super) fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
             begun: run.start,
             is_marked: false,
         });
-        if matches!(run.left, Some(Left::Sleeping | Left::Dead)) {
+        if matches!(run.left, Some(StateAfter::Sleeping | StateAfter::Dead)) {
             span.to = run.end;
             span.end = Some((run.end, JobEnd::Completed));
             spans.extend(open.take());

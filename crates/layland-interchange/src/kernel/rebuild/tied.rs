@@ -1,7 +1,7 @@
 //! Counts how often a thread waited for its CPU although another one would have been free for it.
 //! This distinguishes a thread that may use only one CPU from one that merely never moved.
 
-use super::super::line::{Event, EventKind, Left};
+use super::super::line::{Event, EventKind, StateAfter};
 use super::super::threads::Tasks;
 use layland_model::{Index, TaskId};
 use std::collections::BTreeMap;
@@ -60,10 +60,11 @@ pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<BTreeMap<u32, u64>> {
                 // one was throttled, and does not wait for a CPU.
                 let is_preempted = prev.priority.zip(next.priority).is_some_and(|(p, n)| n < p);
                 match left {
-                    Left::Runnable if is_preempted => waiting.insert(prev.pid, event.at),
-                    Left::Runnable | Left::Sleeping | Left::Blocked | Left::Dead => {
-                        waiting.remove(&prev.pid)
-                    }
+                    StateAfter::Runnable if is_preempted => waiting.insert(prev.pid, event.at),
+                    StateAfter::Runnable
+                    | StateAfter::Sleeping
+                    | StateAfter::Blocked
+                    | StateAfter::Dead => waiting.remove(&prev.pid),
                 };
                 let priority = next.priority.filter(|_| next.pid != 0);
                 let (pid, since) = (next.pid, event.at);

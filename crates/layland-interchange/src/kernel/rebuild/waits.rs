@@ -9,7 +9,7 @@ use layland_model::Duration;
 use std::collections::BTreeMap;
 
 /// A time for which a thread held a CPU.
-struct Held {
+struct ThreadOnCpu {
     thread: usize,
     start: i64,
     end: i64,
@@ -20,7 +20,7 @@ struct Held {
 pub(super) struct Holders {
     /// The most frequent priority of each thread.
     usual: Vec<Option<i32>>,
-    by_cpu: BTreeMap<u32, Vec<Held>>,
+    by_cpu: BTreeMap<u32, Vec<ThreadOnCpu>>,
     taken: BTreeMap<(usize, usize), Taken>,
 }
 
@@ -31,7 +31,7 @@ impl Holders {
         for (thread, life) in lives.iter().enumerate() {
             for run in &life.runs {
                 let priority = run.priority.or(holders.usual[thread]);
-                let held = Held { thread, start: run.start, end: run.end, priority };
+                let held = ThreadOnCpu { thread, start: run.start, end: run.end, priority };
                 holders.by_cpu.entry(run.cpu).or_default().push(held);
             }
         }
@@ -62,7 +62,7 @@ impl Holders {
                     life.runs[place].unexplained =
                         self.unexplained(thread, run.cpu, (ready, run.start));
                 }
-                let can_go_on = matches!(run.left, Some(super::super::line::Left::Runnable));
+                let can_go_on = matches!(run.left, Some(super::super::line::StateAfter::Runnable));
                 before = Some((run.end, can_go_on));
             }
         }

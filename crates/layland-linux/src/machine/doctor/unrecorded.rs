@@ -13,7 +13,7 @@ const NAP_NS: i64 = 1_000_000;
 const MOST_NAMED: usize = 5;
 
 /// The switches that an instance records on this machine.
-pub(super) enum Recorded {
+pub(super) enum RecordedSwitches {
     /// The recording cannot be read, for this reason.
     Nothing(String),
     /// Every switch, as far as the probe shows.
@@ -23,16 +23,16 @@ pub(super) enum Recorded {
 }
 
 /// Records for a moment, and looks for threads that come to a CPU but never leave it.
-pub(super) fn probe(instance: Instance) -> Recorded {
+pub(super) fn probe(instance: Instance) -> RecordedSwitches {
     nap();
     let mut bytes = Vec::new();
     if let Err(error) = instance.finish(&mut bytes) {
-        return Recorded::Nothing(format!("its recording cannot be read: {error}"));
+        return RecordedSwitches::Nothing(format!("its recording cannot be read: {error}"));
     }
     let text = String::from_utf8_lossy(&bytes);
     let silent = never_left(&text).unwrap_or_default();
     if silent.is_empty() {
-        return Recorded::All;
+        return RecordedSwitches::All;
     }
     let named: Vec<String> = silent
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn probe(instance: Instance) -> Recorded {
         .map(|(cpu, comm, pid)| format!("`{comm}` ({pid}) on CPU {cpu}"))
         .collect();
     let more = if silent.len() > MOST_NAMED { " and others" } else { "" };
-    Recorded::AllButFrom(named.join(", ") + more)
+    RecordedSwitches::AllButFrom(named.join(", ") + more)
 }
 
 /// Sleeps and wakes up on each CPU in turn, so that each switches from its idle thread to this one

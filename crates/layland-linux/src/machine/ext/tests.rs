@@ -47,8 +47,8 @@ impl Kernel {
     }
 }
 
-fn idle() -> Seen {
-    Seen {
+fn idle() -> KernelFiles {
+    KernelFiles {
         release: "7.3.4+deb13-cloud-amd64".into(),
         version: "#1 SMP PREEMPT_DYNAMIC Debian 7.3.4-1~bpo13+1".into(),
         command_line: "quiet nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0".into(),
@@ -58,7 +58,7 @@ fn idle() -> Seen {
     }
 }
 
-fn judged(seen: &Seen) -> ExtSupport {
+fn judged(seen: &KernelFiles) -> ExtSupport {
     seen.judge(|| Kernel::whole().btf(), |_| true)
 }
 
@@ -113,7 +113,7 @@ fn each_member_and_flag_is_named() {
 #[test]
 fn what_a_kernel_lacks_is_said_before_its_btf_is_read() {
     let none = || -> io::Result<Btf> { Err(io::ErrorKind::NotFound.into()) };
-    let old = Seen { release: "6.12.95+deb12-cloud-amd64".into(), state: None, ..idle() };
+    let old = KernelFiles { release: "6.12.95+deb12-cloud-amd64".into(), state: None, ..idle() };
     let support = old.judge(|| panic!("nobody reads it"), |_| true);
     assert_eq!(support.obstacles, [Obstacle::Old(old.release.clone()), Obstacle::NoSchedExt]);
     let [obstacle] = &idle().judge(none, |_| true).obstacles[..] else { panic!() };
@@ -129,7 +129,7 @@ fn what_a_kernel_lacks_is_said_before_its_btf_is_read() {
 
 #[test]
 fn another_scheduler_is_named() {
-    let enabled = |state: &str, loaded: Option<&str>| Seen {
+    let enabled = |state: &str, loaded: Option<&str>| KernelFiles {
         state: Some(state.into()),
         loaded: loaded.map(Into::into),
         ..idle()
@@ -153,7 +153,7 @@ fn isolated_domains_are_an_obstacle_and_other_isolation_is_not() {
         let expected: Vec<_> =
             word.map(|word| Obstacle::Isolated(word.into())).into_iter().collect();
         for isolated in [Some("1-3".into()), None] {
-            let seen = Seen { command_line: command_line.into(), isolated, ..idle() };
+            let seen = KernelFiles { command_line: command_line.into(), isolated, ..idle() };
             assert_eq!(judged(&seen).obstacles, expected, "{command_line}");
         }
     }
@@ -162,7 +162,7 @@ fn isolated_domains_are_an_obstacle_and_other_isolation_is_not() {
 /// The machine has two CPUs, so `isolcpus=5` isolates none of them.
 #[test]
 fn a_word_that_isolates_nothing_is_no_obstacle() {
-    let seen = Seen { command_line: "isolcpus=5".into(), ..idle() };
+    let seen = KernelFiles { command_line: "isolcpus=5".into(), ..idle() };
     assert_eq!(judged(&seen).obstacles, []);
 }
 
@@ -182,6 +182,6 @@ fn missing_privileges_are_named() {
 
 #[test]
 fn there_are_no_timers_under_preempt_rt() {
-    let seen = Seen { version: "#1 SMP PREEMPT_RT Debian".into(), ..idle() };
+    let seen = KernelFiles { version: "#1 SMP PREEMPT_RT Debian".into(), ..idle() };
     assert_eq!(judged(&seen), ExtSupport { obstacles: Vec::new(), has_timers: false });
 }

@@ -60,9 +60,10 @@ fn every_policy_runs_on_cpus_that_act_ahead() {
             if supports(&system, &*policy).is_err() {
                 continue;
             }
-            let rule = match RULE_OF_PROGRESS.contains(&info.name.as_ref()) {
-                true => ScheduleRule::None,
-                false => policy.rule(),
+            let rule = if RULE_OF_PROGRESS.contains(&info.name.as_ref()) {
+                ScheduleRule::None
+            } else {
+                policy.rule()
             };
             let what = format!("{} {index}", info.name);
             let (finished, counted) = run(&system, policy, index, true, None);

@@ -1,8 +1,8 @@
 //! A machine whose CPUs only follow orders.
 
-use crate::manager::carrier::{Carrier, Grant, NewJob, NextJob, Noticed, Report, There};
+use crate::manager::carrier::{Carrier, EndReport, Grant, NewJob, NextJob, Noticed, There};
 use crate::manager::overheads::Measured;
-use layland_engine::ahead::Table;
+use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_gen::Random;
 use layland_model::{CpuId, Task, TaskId, TaskMap};
@@ -23,7 +23,7 @@ struct Thread {
     demand: i64,
     left: i64,
     got: i64,
-    done: Option<Report>,
+    done: Option<EndReport>,
     raised_ns: Option<(i64, bool)>,
 }
 
@@ -53,7 +53,7 @@ impl World {
             thread.left -= work;
             thread.got += work;
             if thread.left == 0 {
-                thread.done = Some(Report { end_ns: self.now + work, used: thread.got });
+                thread.done = Some(EndReport { end_ns: self.now + work, used: thread.got });
                 self.news += 1;
             }
         }
@@ -112,7 +112,7 @@ impl Carrier for Machine {
         let world = self.0.borrow();
         world.threads[task].told && world.threads[task].done.is_some()
     }
-    fn report(&self, task: TaskId) -> Report {
+    fn report(&self, task: TaskId) -> EndReport {
         self.0.borrow().threads[task].done.expect("only a job that is done has one")
     }
     fn used(&self, task: TaskId, known: i64) -> i64 {
@@ -172,7 +172,7 @@ impl Carrier for Machine {
     fn acts_ahead(&self) -> bool {
         false
     }
-    fn offer(&mut self, _table: &Table) {}
+    fn offer(&mut self, _table: &AnswerTable) {}
     fn withdraw(&mut self) {}
     fn clear(&mut self, cpu: CpuId, measured: &mut Measured) -> bool {
         let mut found = false;

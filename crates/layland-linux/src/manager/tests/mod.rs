@@ -96,9 +96,10 @@ fn every_policy_runs_on_a_machine_that_is_late() {
             if supports(&system, &*policy).is_err() {
                 continue;
             }
-            let rule = match RULE_OF_PROGRESS.contains(&info.name.as_ref()) {
-                true => ScheduleRule::None,
-                false => policy.rule(),
+            let rule = if RULE_OF_PROGRESS.contains(&info.name.as_ref()) {
+                ScheduleRule::None
+            } else {
+                policy.rule()
             };
             let finished = run(&system, policy, index);
             let what = format!("{} {index}", info.name);

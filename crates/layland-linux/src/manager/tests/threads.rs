@@ -4,9 +4,9 @@
 
 use super::kernel::{Defect, Follows, Kernel, NO_JOB, Order, Record, Takes, UNKNOWN};
 use crate::manager::BUDGET_GRAIN;
-use crate::manager::carrier::{Carrier, Grant, NewJob, NextJob, Noticed, Report, There};
+use crate::manager::carrier::{Carrier, EndReport, Grant, NewJob, NextJob, Noticed, There};
 use crate::manager::overheads::Measured;
-use layland_engine::ahead::Table;
+use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_gen::Random;
 use layland_model::{CpuId, CpuMap, Index, Task, TaskId, TaskMap};
@@ -162,13 +162,13 @@ impl State {
         self.kept[id].has_job && self.has_ended(id) && asleep
     }
 
-    fn report(&self, id: TaskId) -> Report {
+    fn report(&self, id: TaskId) -> EndReport {
         let (thread, end_ns) = (&self.kernel.threads[id], self.done_ns(id));
         let (got, demand) = (thread.slept_ran - self.kept[id].base, thread.post.demand);
         assert!(got >= demand, "{id} got {got} of {demand}: {:?}", self.kept[id]);
         // The time to fall asleep is not part of the job. The thread may have been off its CPU
         // meanwhile.
-        Report { end_ns, used: (got - (thread.slept_at - end_ns).max(0)).max(demand) }
+        EndReport { end_ns, used: (got - (thread.slept_at - end_ns).max(0)).max(demand) }
     }
 
     fn used(&self, id: TaskId, known: i64) -> i64 {
@@ -279,7 +279,7 @@ impl Carrier for Threads {
     fn is_done(&self, id: TaskId) -> bool {
         self.state.borrow().is_done(id)
     }
-    fn report(&self, id: TaskId) -> Report {
+    fn report(&self, id: TaskId) -> EndReport {
         self.state.borrow().report(id)
     }
     fn used(&self, id: TaskId, known: i64) -> i64 {
@@ -406,7 +406,7 @@ impl Carrier for Threads {
     fn acts_ahead(&self) -> bool {
         self.looks_ahead
     }
-    fn offer(&mut self, table: &Table) {
+    fn offer(&mut self, table: &AnswerTable) {
         let state = self.state.get_mut();
         state.lag();
         state.epoch += 1;

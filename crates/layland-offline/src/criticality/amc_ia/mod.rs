@@ -92,15 +92,16 @@ fn assign<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<Vec<Duratio
 
 fn assign_order<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<()> {
     let mut effort = Effort::new(fixed_points);
-    let mut left = amc_rt::Left::all(set);
-    let test = |left: &mut amc_rt::Left, i: usize, all: &[usize]| match left.passes(set, i) {
-        Test::Passes(()) => Test::Passes(()),
-        Test::Fails | Test::GaveUp => {
-            let higher: Vec<usize> = all.iter().copied().filter(|&j| j != i).collect();
-            let higher = higher.as_slice();
-            Test::from(responses::<C>(set, i, higher, &mut effort).map(|_| ()))
-        }
-    };
+    let mut left = amc_rt::UnorderedTasks::all(set);
+    let test =
+        |left: &mut amc_rt::UnorderedTasks, i: usize, all: &[usize]| match left.passes(set, i) {
+            Test::Passes(()) => Test::Passes(()),
+            Test::Fails | Test::GaveUp => {
+                let higher: Vec<usize> = all.iter().copied().filter(|&j| j != i).collect();
+                let higher = higher.as_slice();
+                Test::from(responses::<C>(set, i, higher, &mut effort).map(|_| ()))
+            }
+        };
     audsley_with(set, &mut left, test, |left, i| left.remove(set, i))
 }
 
@@ -122,7 +123,7 @@ fn responses<C: Count>(
     let (own, z) = (set.c(0)[i], set.z(i));
     let open: Vec<Recurrent> = higher.iter().map(|&j| set.at_level(j, 0)).collect();
     let lowest = least(own, set.deadline[i], |r| arriving(&open, r).saturating_add(own))?;
-    let mut search = Search::<C> {
+    let mut search = ChangeSearch::<C> {
         set,
         i,
         higher: higher.iter().map(|&j| Interferer::new(set, j)).collect(),
@@ -182,7 +183,7 @@ trait Count {
     fn demand(open: &Self::Open, t: i64) -> i64;
 }
 
-struct Search<'a, C: Count> {
+struct ChangeSearch<'a, C: Count> {
     set: &'a MixedSet,
     i: usize,
     higher: Vec<Interferer>,
@@ -195,7 +196,7 @@ struct Search<'a, C: Count> {
     effort: &'a mut Effort,
 }
 
-impl<C: Count> Search<'_, C> {
+impl<C: Count> ChangeSearch<'_, C> {
     /// Examines every change to level `m`, after `closed` demand of tasks below level `m - 1`.
     fn level(&mut self, m: usize, closed: i64) -> Result<(), NoBound> {
         let (last, deadline) = (self.set.z(self.i), self.set.deadline[self.i]);

@@ -47,9 +47,10 @@ impl Count for Paper {
             let mut release = ceil(before, task.period) * task.period;
             while release < r {
                 let first = higher.iter().filter_map(|other| {
-                    let k = match release < other.deadline {
-                        true => 0,
-                        false => other.over.floor(release - other.deadline) + 1,
+                    let k = if release < other.deadline {
+                        0
+                    } else {
+                        other.over.floor(release - other.deadline) + 1
                     };
                     let from = k * other.period;
                     (from < r).then_some(from + other.deadline)

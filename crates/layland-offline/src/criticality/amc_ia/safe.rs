@@ -51,9 +51,10 @@ impl Count for Safe {
         for task in higher.iter().filter(|task| task.level == m - 1) {
             let mut every_period = |from: i64| {
                 // The first candidate at or after `before`.
-                let mut at = match from < before {
-                    true => from + ceil(before - from, task.period) * task.period,
-                    false => from,
+                let mut at = if from < before {
+                    from + ceil(before - from, task.period) * task.period
+                } else {
+                    from
                 };
                 while at < r {
                     found.push(at);
@@ -93,10 +94,8 @@ impl Count for Safe {
             several => {
                 let more = several.iter().map(|&(l, by)| {
                     let since = s[l] - task.deadline;
-                    let large = match since < 0 {
-                        true => jobs,
-                        false => jobs.min(task.over.floor(end - since) + 1),
-                    };
+                    let large =
+                        if since < 0 { jobs } else { jobs.min(task.over.floor(end - since) + 1) };
                     work(large, by)
                 });
                 work(jobs, task.base).saturating_add(sum(more))

@@ -79,14 +79,16 @@ pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
     };
     let counts: Vec<i64> = (0..set.len()).map(|j| set.over[j].ceil(busy[set.z(j)])).collect();
     let all = counts.iter().fold(0u64, |all, &count| all.saturating_add(count as u64));
-    let answer = match all > jobs.min(u32::MAX.into()) {
-        true => Answer::GaveUp,
-        false if always_has_an_order(set) => Answer::Schedulable,
-        false => match Left::new(set, busy, counts).find_an_order() {
+    let answer = if all > jobs.min(u32::MAX.into()) {
+        Answer::GaveUp
+    } else if always_has_an_order(set) {
+        Answer::Schedulable
+    } else {
+        match UnorderedJobs::new(set, busy, counts).find_an_order() {
             Ok(true) => Answer::Schedulable,
             Ok(false) | Err(NoBound::Beyond) => Answer::NotSchedulable,
             Err(NoBound::GaveUp) => Answer::GaveUp,
-        },
+        }
     };
     (answer, Some(all))
 }
@@ -118,7 +120,7 @@ fn busy_periods(set: &MixedSet) -> Result<Vec<i64>, Answer> {
 
 /// Returns true if [`safe`] accepts the set. This takes a fraction of the time: the verdict does
 /// not depend on the order in which jobs get the lowest free priorities, so all jobs that may have
-/// one get it at once (`Left`).
+/// one get it at once (`UnorderedJobs`).
 ///
 /// Exact: the answer is that of [`safe`].
 pub fn accepts(set: &MixedSet, jobs: u64) -> bool {
@@ -157,22 +159,22 @@ pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> b
     let most = i64::try_from(jobs.min(u32::MAX.into())).expect("it fits");
     if always_has_an_order(set) {
         let ends = || matches!(pattern(set, most, u64::MAX), Busy::Ends(..));
-        return Left::enclosing(set, most).is_some() || ends();
+        return UnorderedJobs::enclosing(set, most).is_some() || ends();
     }
-    if let Some(mut left) = stuck.as_ref().and_then(|stuck| Left::of_stuck(set, stuck))
+    if let Some(mut left) = stuck.as_ref().and_then(|stuck| UnorderedJobs::of_stuck(set, stuck))
         && left.find_an_order() != Ok(true)
     {
         *stuck = Some(left.stuck());
         return false;
     }
     let mut left = match pattern(set, most, SHORT) {
-        Busy::Ends(busy, counts) => Left::new(set, busy, counts),
+        Busy::Ends(busy, counts) => UnorderedJobs::new(set, busy, counts),
         Busy::HasTooManyJobs => return false,
-        Busy::IsLong => match Left::enclosing(set, most) {
+        Busy::IsLong => match UnorderedJobs::enclosing(set, most) {
             Some(_) if amc_rt::order(set).answer().is_yes() => return true,
             Some(enclosing) => enclosing,
             None => match pattern(set, most, u64::MAX) {
-                Busy::Ends(busy, counts) => Left::new(set, busy, counts),
+                Busy::Ends(busy, counts) => UnorderedJobs::new(set, busy, counts),
                 Busy::HasTooManyJobs | Busy::IsLong => return false,
             },
         },
@@ -191,7 +193,7 @@ pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> b
 /// the next lengths: they are not below the next `f(m)`, and decrease. When none decreases any
 /// more, the least fixed points replace those that were found from above. If they are equal, no
 /// remaining job can have the lowest priority.
-struct Left<'a> {
+struct UnorderedJobs<'a> {
     set: &'a MixedSet,
     /// The tasks with remaining jobs, the highest level first.
     tasks: Vec<usize>,
@@ -201,17 +203,17 @@ struct Left<'a> {
     length: Vec<i64>,
 }
 
-impl<'a> Left<'a> {
+impl<'a> UnorderedJobs<'a> {
     /// Starts with these numbers of jobs.
-    fn new(set: &'a MixedSet, length: Vec<i64>, jobs: Vec<i64>) -> Left<'a> {
+    fn new(set: &'a MixedSet, length: Vec<i64>, jobs: Vec<i64>) -> UnorderedJobs<'a> {
         let mut tasks: Vec<usize> = (0..set.len()).collect();
         tasks.sort_by_key(|&j| Reverse(set.level[j]));
-        Left { set, tasks, jobs, length }
+        UnorderedJobs { set, tasks, jobs, length }
     }
 
     /// Starts with the jobs of each task that were stuck, and for a new task with the jobs of the
     /// longest of the intervals. Returns `None` if the set has fewer tasks.
-    fn of_stuck(set: &'a MixedSet, stuck: &Stuck) -> Option<Left<'a>> {
+    fn of_stuck(set: &'a MixedSet, stuck: &Stuck) -> Option<UnorderedJobs<'a>> {
         let stay = stuck.jobs.len() - 1;
         let longest = stuck.length.iter().copied().max()?;
         let new = set.over.get(stay..)?.iter().map(|period| period.ceil(longest));
@@ -219,7 +221,7 @@ impl<'a> Left<'a> {
         // No interval is longer than the work of all jobs.
         let all = |m: usize| sum((0..set.len()).map(|j| work(jobs[j], set.c(m.min(set.z(j)))[j])));
         let length = (0..set.levels()).map(|m| all(m).max(1)).collect();
-        Some(Left::new(set, length, jobs))
+        Some(UnorderedJobs::new(set, length, jobs))
     }
 
     /// Returns the remaining jobs as stuck.
@@ -229,7 +231,7 @@ impl<'a> Left<'a> {
 
     /// Returns the jobs of an interval that encloses the busy period, unless there are more than
     /// `most`.
-    fn enclosing(set: &'a MixedSet, most: i64) -> Option<Left<'a>> {
+    fn enclosing(set: &'a MixedSet, most: i64) -> Option<UnorderedJobs<'a>> {
         let mut length: Vec<i64> = Vec::with_capacity(set.levels());
         let mut closed = 0i64;
         for m in 0..set.levels() {
@@ -249,13 +251,13 @@ impl<'a> Left<'a> {
             closed = sum(of_level.map(|j| work(set.over[j].ceil(b), c[j])).chain([closed]));
         }
         let jobs: Vec<i64> = (0..set.len()).map(|j| set.over[j].ceil(length[set.z(j)])).collect();
-        (sum(jobs.iter().copied()) <= most).then(|| Left::new(set, length, jobs))
+        (sum(jobs.iter().copied()) <= most).then(|| UnorderedJobs::new(set, length, jobs))
     }
 
     /// Returns true if there are priorities for all jobs.
     fn find_an_order(&mut self) -> Result<bool, NoBound> {
         loop {
-            let Left { set, tasks, jobs, length } = self;
+            let UnorderedJobs { set, tasks, jobs, length } = self;
             tasks.retain(|&i| {
                 let late = length[set.z(i)] - set.deadline[i];
                 // Keep the jobs that are due before the length.
@@ -274,7 +276,7 @@ impl<'a> Left<'a> {
 
     /// Replaces the lengths by the right sides. Returns true if one is shorter.
     fn falls(&mut self) -> bool {
-        let Left { set, tasks, jobs, length } = self;
+        let UnorderedJobs { set, tasks, jobs, length } = self;
         let (mut closed, mut falls) = (0i64, false);
         for (m, length) in length.iter_mut().enumerate() {
             let c = set.c(m);
@@ -295,7 +297,7 @@ impl<'a> Left<'a> {
 
     /// Replaces the lengths by the least fixed points. Returns true if one is shorter.
     fn falls_to_the_least(&mut self) -> Result<bool, NoBound> {
-        let Left { set, tasks, jobs, length } = self;
+        let UnorderedJobs { set, tasks, jobs, length } = self;
         let count = |j: usize, f: i64| set.over[j].ceil(f).min(jobs[j]);
         let (mut closed, mut falls) = (0i64, false);
         for (m, length) in length.iter_mut().enumerate() {

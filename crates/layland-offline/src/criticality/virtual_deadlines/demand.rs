@@ -89,19 +89,19 @@ pub(super) enum Mode {
 
 /// Tasks for which neither mode needs more than the CPU.
 #[derive(Clone, Debug)]
-pub(super) struct Demand<'a> {
+pub(super) struct ModeDemand<'a> {
     tasks: &'a [Modal],
     longest: i64,
 }
 
-impl<'a> Demand<'a> {
+impl<'a> ModeDemand<'a> {
     /// Returns `None` if a mode needs more than the CPU.
-    pub(super) fn new(tasks: &'a [Modal]) -> Option<Demand<'a>> {
+    pub(super) fn new(tasks: &'a [Modal]) -> Option<ModeDemand<'a>> {
         let all = tasks.iter().map(|task| (task.period, task.wcet_in_low));
         let high = tasks.iter().filter(|task| task.is_high);
         let low_mode = length(tasks, all)?;
         let high_mode = length(tasks, high.map(|task| (task.period, task.wcet_in_high)))?;
-        Some(Demand { tasks, longest: low_mode.max(high_mode) })
+        Some(ModeDemand { tasks, longest: low_mode.max(high_mode) })
     }
 
     /// Returns the longest length to examine, or `None` if it is out of range.

@@ -38,7 +38,7 @@ pub use tuning::{Grid, tuned, tuned_on};
 pub use whole::whole;
 
 use super::{Answer, MixedSet};
-use demand::{Demand, Modal};
+use demand::{Modal, ModeDemand};
 use layland_model::{Criticality, Duration, Rate, TaskMap};
 
 /// The default for the number of steps that [`whole`] and [`tuned`] take before they give up. A
@@ -117,5 +117,5 @@ fn fits_plainly(set: &MixedSet) -> bool {
 /// a mode needs more than the CPU or the length is out of range. Only for tests.
 pub fn longest_length(set: &MixedSet, cut: Criticality) -> Option<Duration> {
     let tasks: Vec<Modal> = Modal::of(set, cut).collect();
-    Demand::new(&tasks)?.longest().map(Duration::from_ns)
+    ModeDemand::new(&tasks)?.longest().map(Duration::from_ns)
 }

@@ -18,7 +18,7 @@
 //! largest unit that divides all times of the set. If it is too fine, times are rounded to a
 //! coarser one, execution times up and others down, which is safe. The result depends on the unit.
 
-use super::demand::{Demand, Modal, Mode, first_beyond, low_is_within};
+use super::demand::{Modal, Mode, ModeDemand, first_beyond, low_is_within};
 use super::{STEPS, VirtualDeadlines, first_cut, of_ns};
 use crate::criticality::steps::Effort;
 use crate::criticality::{Answer, MixedSet, NoBound};
@@ -93,7 +93,8 @@ fn in_ns(set: &MixedSet, tasks: &[Modal], grid: Grid) -> TaskMap<Rate> {
 /// Finds `V` of each task, in whole units.
 fn tune(tasks: &mut [Modal], effort: &mut Effort) -> Result<(), NoBound> {
     // Utilizations do not depend on virtual deadlines, nor do the lengths to examine.
-    let longest = Demand::new(tasks).ok_or(NoBound::Beyond)?.longest().ok_or(NoBound::GaveUp)?;
+    let longest =
+        ModeDemand::new(tasks).ok_or(NoBound::Beyond)?.longest().ok_or(NoBound::GaveUp)?;
     let mut may_shrink: Vec<bool> =
         tasks.iter().map(|task| task.is_high && task.deadline > task.wcet_in_low).collect();
     // The task of the last step, and the length at which it was taken.

@@ -5,7 +5,7 @@
 //! within every length ([`demand`](super::demand)). So some sets are accepted that
 //! [`exact`](super::exact) does not accept, and vice versa.
 
-use super::demand::{Demand, Modal};
+use super::demand::{Modal, ModeDemand};
 use super::{STEPS, VirtualDeadlines, factors, first_cut, fits_plainly, of_ns};
 use crate::criticality::steps::Effort;
 use crate::criticality::{Answer, MixedSet};
@@ -37,7 +37,7 @@ pub fn whole(set: &MixedSet) -> VirtualDeadlines {
         if tasks.iter().map(density).sum::<Rate>() <= Rate::ONE {
             return Ok(found);
         }
-        let demand = Demand::new(&tasks).ok_or(rejected)?;
+        let demand = ModeDemand::new(&tasks).ok_or(rejected)?;
         match demand.is_within(&mut Effort::new(STEPS)) {
             Answer::Schedulable => Ok(found),
             answer @ (Answer::NotSchedulable | Answer::GaveUp) => Err(answer),

@@ -26,7 +26,7 @@ use crate::criticality::steps::{Effort, NoBound, Period, Recurrent, arriving, le
 const POINTS: u64 = 50_000_000;
 
 /// Synchronous demand.
-type Demand = Vec<Recurrent>;
+type SynchronousDemand = Vec<Recurrent>;
 
 /// The original method. Not sound.
 ///
@@ -53,12 +53,13 @@ pub fn paper(set: &MixedSet) -> ZeroSlack {
                 Recurrent { wcet, ..set.at_level(h, l) }
             })
         };
-        let normal = |l: usize| -> Demand {
+        let normal = |l: usize| -> SynchronousDemand {
             let above = higher.iter().map(|&j| set.at_level(j, l));
             above.chain(rest(l)).filter(|task| task.wcet > 0).collect()
         };
         let above = higher.iter().filter(|&&j| set.z(j) >= level);
-        let critical: Demand = above.map(|&j| set.at_level(j, level)).chain(rest(level)).collect();
+        let critical: SynchronousDemand =
+            above.map(|&j| set.at_level(j, level)).chain(rest(level)).collect();
         let normally = normal(level);
         let own = set.own(i);
         let mut left = own;

@@ -39,17 +39,17 @@ const TERMS: u64 = 1 << 29;
 
 /// A task in a window: `T`, `D`, `C`.
 #[derive(Clone, Copy)]
-pub(super) struct Window {
+pub(super) struct WindowTask {
     period: i64,
     over: Period,
     deadline: i64,
     wcet: i64,
 }
 
-impl Window {
-    pub(super) fn new(set: &MixedSet, j: usize, level: usize) -> Window {
+impl WindowTask {
+    pub(super) fn new(set: &MixedSet, j: usize, level: usize) -> WindowTask {
         let (period, over) = (set.period[j], set.over[j]);
-        Window { period, over, deadline: set.deadline[j], wcet: set.c(level)[j] }
+        WindowTask { period, over, deadline: set.deadline[j], wcet: set.c(level)[j] }
     }
 
     /// Returns the work of the jobs that are released in `x`, the first one at its start.
@@ -61,7 +61,7 @@ impl Window {
     /// `W(x)`.
     #[inline]
     pub(super) fn most(&self, x: i64) -> i64 {
-        let Window { period, over, deadline, wcet } = *self;
+        let WindowTask { period, over, deadline, wcet } = *self;
         let y = x.saturating_add(deadline - wcet);
         if x <= 0 || wcet == 0 || y < 0 {
             return 0;
@@ -119,14 +119,14 @@ fn instant_of(
     let instant = Busy::new(set, i, higher, ahead(level), limits).latest()?;
     let finishes = |l: usize| {
         let all = higher.iter().chain(ahead(l));
-        let most = sum(all.map(|&j| Window::new(set, j, l).most(instant)));
+        let most = sum(all.map(|&j| WindowTask::new(set, j, l).most(instant)));
         instant == deadline || instant.saturating_sub(most) >= set.c(l)[i]
     };
     Ok((instant, (0..=level).map(finishes).collect()))
 }
 
 /// A point at which a `Z` does not hold.
-struct Late {
+struct BrokenPoint {
     w: i64,
     /// `Z` holds for all windows of this range that begin less than this before the release.
     from: i64,
@@ -136,9 +136,9 @@ struct Late {
 pub(super) struct Busy<'a> {
     own: i64,
     pub(super) deadline: i64,
-    hc: Vec<Window>,
-    lo: Vec<Window>,
-    pub(super) b: Vec<Window>,
+    hc: Vec<WindowTask>,
+    lo: Vec<WindowTask>,
+    pub(super) b: Vec<WindowTask>,
     /// Pairs in which both numbers rise: for every `z` from the first number on, `r(z, ..)` is not
     /// below the second.
     pub(super) lengths: Vec<(i64, i64)>,
@@ -156,12 +156,12 @@ impl<'a> Busy<'a> {
         let level = set.z(i);
         let (mut hc, mut lo) = (Vec::with_capacity(higher.len()), Vec::new());
         for &j in higher {
-            let window = Window::new(set, j, level);
+            let window = WindowTask::new(set, j, level);
             if window.wcet > 0 {
                 if set.z(j) >= level { &mut hc } else { &mut lo }.push(window);
             }
         }
-        let b = b.iter().map(|&j| Window::new(set, j, level)).filter(|window| window.wcet > 0);
+        let b = b.iter().map(|&j| WindowTask::new(set, j, level)).filter(|window| window.wcet > 0);
         Busy {
             own: set.own(i),
             deadline: set.deadline[i],
@@ -223,7 +223,7 @@ impl<'a> Busy<'a> {
         let mut yes = self.latest_by_ends(ahead)?;
         // From here on `yes` is the largest Z that has not been excluded.
         let mut late = self.first_late(yes, vec![(1, ahead)])?;
-        while let Some(Late { w, from }) = late {
+        while let Some(BrokenPoint { w, from }) = late {
             let before = yes;
             yes = match self.length(w, w + self.deadline) {
                 Ok(length) => w + self.deadline - length,
@@ -257,18 +257,20 @@ impl<'a> Busy<'a> {
         while no - yes > 1 {
             let middle = yes + (no - yes) / 2;
             self.limits.terms.spend_on(self.hc.len() + self.lo.len() + self.b.len())?;
-            match met(self, middle, 0) && (ahead == 0 || met(self, middle, ahead)) {
-                true => yes = middle,
-                false => no = middle,
+            if met(self, middle, 0) && (ahead == 0 || met(self, middle, ahead)) {
+                yes = middle;
+            } else {
+                no = middle;
             }
         }
         no = self.deadline + 1;
         let mut step = 1;
         while no - yes > 1 {
             let next = if step < no - yes { yes + step } else { yes + (no - yes) / 2 };
-            match self.ends_hold(next, ahead)? {
-                true => (yes, step) = (next, step.saturating_mul(2)),
-                false => (no, step) = (next, i64::MAX),
+            if self.ends_hold(next, ahead)? {
+                (yes, step) = (next, step.saturating_mul(2));
+            } else {
+                (no, step) = (next, i64::MAX);
             }
         }
         Ok(yes)
@@ -293,9 +295,10 @@ impl<'a> Busy<'a> {
 
     /// Returns the maximum time by which a busy window may begin before the release.
     fn ahead(&mut self) -> Result<i64, NoBound> {
-        match self.hc.is_empty() {
-            true => Ok(0),
-            false => Ok((self.length(i64::MAX, self.limits.far)? - self.deadline).max(0)),
+        if self.hc.is_empty() {
+            Ok(0)
+        } else {
+            Ok((self.length(i64::MAX, self.limits.far)? - self.deadline).max(0))
         }
     }
 
@@ -310,7 +313,11 @@ impl<'a> Busy<'a> {
     /// Thousands of points lie close together, and most hold by a wide margin: if the demand of the
     /// last point of a range is met by the deadline of the first one, all points in between hold.
     /// So whole ranges are tested first, and bisected if they fail.
-    fn first_late(&mut self, z: i64, mut ranges: Vec<(i64, i64)>) -> Result<Option<Late>, NoBound> {
+    fn first_late(
+        &mut self,
+        z: i64,
+        mut ranges: Vec<(i64, i64)>,
+    ) -> Result<Option<BrokenPoint>, NoBound> {
         let shortest = self.lo.iter().map(|task| task.period).min().unwrap_or(0);
         while let Some((from, to)) = ranges.pop() {
             if self.lo.is_empty() || from > to || self.hold(z, from, to)? {
@@ -323,9 +330,9 @@ impl<'a> Busy<'a> {
                 continue;
             }
             for task in 0..self.lo.len() {
-                let Window { period, deadline, wcet, .. } = self.lo[task];
+                let WindowTask { period, deadline, wcet, .. } = self.lo[task];
                 if (from..=to).contains(&(wcet - z)) && !self.holds(z, wcet - z)? {
-                    return Ok(Some(Late { w: wcet, from }));
+                    return Ok(Some(BrokenPoint { w: wcet, from }));
                 }
                 // w = k T + 2 C - D, from the first one in the range on.
                 let start = 2 * wcet - deadline - z;
@@ -335,7 +342,7 @@ impl<'a> Busy<'a> {
                 };
                 while x <= to {
                     if !self.holds(z, x)? {
-                        return Ok(Some(Late { w: z + x, from }));
+                        return Ok(Some(BrokenPoint { w: z + x, from }));
                     }
                     x += period;
                 }

@@ -2,7 +2,7 @@
 //! runs it for every task and CPU. The answer is that of [`safe`](super::safe), whose header
 //! defines the symbols.
 
-use super::safe::{Busy, Limits, Window};
+use super::safe::{Busy, Limits, WindowTask};
 use crate::criticality::steps::{NoBound, Reached, climb, sum};
 use crate::criticality::{MixedSet, rate_monotonic};
 use layland_model::{Index, TaskId};
@@ -94,10 +94,7 @@ impl Lazy<'_> {
         let with_all = !busy.b.is_empty();
         busy.b.clear();
         busy.lengths.clear();
-        match with_all && busy.is_possible()? {
-            true => Ok(HasOne::IfAllAreQuiet),
-            false => Ok(HasOne::No),
-        }
+        if with_all && busy.is_possible()? { Ok(HasOne::IfAllAreQuiet) } else { Ok(HasOne::No) }
     }
 
     fn some_is_not_quiet(&mut self, place: usize, level: usize) -> Result<bool, NoBound> {
@@ -131,7 +128,7 @@ impl Lazy<'_> {
         let mut busy = Busy::new(set, h, higher, at_own, limits);
         let quiet = busy.is_never_late() || {
             let c = set.c(level)[h];
-            let others = || higher.iter().chain(at_level).map(|&j| Window::new(set, j, level));
+            let others = || higher.iter().chain(at_level).map(|&j| WindowTask::new(set, j, level));
             let taken = |z: i64| sum(others().map(|task| task.most(z)));
             // Every `Z` before the first one that leaves `C > 0` leaves less, and is not the
             // deadline.

@@ -12,7 +12,7 @@
 //!
 //! Long because the order of events in one instant is the subject of this file.
 
-use super::{Renewal, Rules, RunQueues, Thread};
+use super::{Renewal, ReservedThread, Rules, RunQueues};
 use crate::deadline::accounts::Accounts;
 use crate::deadline::parameters::check_parameters;
 use crate::deadline::server::{Server, ServerState, Woken};
@@ -322,7 +322,7 @@ impl<R: Rules> Threads<R> {
 
     fn join(&mut self, p: TaskId, task: &Arc<Task>, request: RequestId) {
         let Self { rq, rules, .. } = self;
-        let left = |thread: &Thread| thread.server.state == ServerState::Dead;
+        let left = |thread: &ReservedThread| thread.server.state == ServerState::Dead;
         if rq.threads.get(p).is_none_or(left) {
             // The thread was unknown when the policy was built, or has the id of one that has left.
             let Some(cluster) = rq.clusters.get(task.cluster) else {
@@ -330,13 +330,13 @@ impl<R: Rules> Threads<R> {
                 rq.out.push(Action::Refuse { request, reason });
                 return;
             };
-            let thread = Thread::new(task, cluster, 0);
+            let thread = ReservedThread::new(task, cluster, 0);
             let mut gone = thread.clone();
             gone.server.state = ServerState::Dead;
             // Smaller ids may belong to tasks that have not joined: fill them with dead threads.
             while rq.threads.len() <= p.index() {
                 let seat = rq.seats.len() as u32;
-                let id = rq.threads.push(Thread { seat, ..gone.clone() });
+                let id = rq.threads.push(ReservedThread { seat, ..gone.clone() });
                 rq.seats.push(id);
             }
             let seat = rq.threads[p].seat;
@@ -344,7 +344,7 @@ impl<R: Rules> Threads<R> {
                 load.add(thread.cpu, &thread.u);
             }
             // A release of this instant may have been recorded already, and must not be lost.
-            rq.threads[p] = Thread { seat, next_job: rq.threads[p].next_job, ..thread };
+            rq.threads[p] = ReservedThread { seat, next_job: rq.threads[p].next_job, ..thread };
             rq.count_anew(p);
         }
         match check_parameters(task).and_then(|()| rules.admit(rq, p)) {

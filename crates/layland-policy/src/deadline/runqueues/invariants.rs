@@ -1,6 +1,6 @@
 //! The invariants after every rescheduling.
 
-use super::{RunQueues, Thread};
+use super::{ReservedThread, RunQueues};
 use crate::deadline::server::ServerState;
 use layland_model::{Rate, Speed};
 
@@ -49,8 +49,9 @@ impl RunQueues {
         self.assert_sources();
         if let Some(load) = &self.load {
             for (c, own) in load.sums().iter() {
-                let here =
-                    |thread: &&Thread| thread.cpu == c && thread.server.state != ServerState::Dead;
+                let here = |thread: &&ReservedThread| {
+                    thread.cpu == c && thread.server.state != ServerState::Dead
+                };
                 let sum: Rate =
                     self.threads.values().filter(here).map(|thread| thread.u.clone()).sum();
                 assert_eq!(own.exact(), sum, "U of {c:?} is the sum over its threads");

@@ -1,11 +1,11 @@
-//! [`Load`]: the bandwidth of the threads of each CPU.
+//! [`CpuLoads`]: the bandwidth of the threads of each CPU.
 
 use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, RateSum};
 use layland_offline::Minima;
 
 /// `U_j`, the sum of the bandwidths of the threads of each CPU, with an index to find a CPU by it.
 #[derive(Clone, Debug)]
-pub(crate) struct Load {
+pub(crate) struct CpuLoads {
     sums: CpuMap<RateSum>,
     /// The CPUs with `U_j > 1`.
     overloaded: CpuSet,
@@ -13,10 +13,10 @@ pub(crate) struct Load {
     lows: Minima<u128>,
 }
 
-impl Load {
+impl CpuLoads {
     /// Returns the loads of this number of CPUs without threads.
-    pub(crate) fn new(cpus: usize) -> Load {
-        Load {
+    pub(crate) fn new(cpus: usize) -> CpuLoads {
+        CpuLoads {
             sums: CpuMap::filled(RateSum::default(), cpus),
             overloaded: CpuSet::new(),
             lows: Minima::new(cpus, 0, u128::MAX),
@@ -78,7 +78,7 @@ mod tests {
             steps in prop::collection::vec((0u32..9, 0usize..6, any::<bool>(), 0u32..512), 1..80),
         ) {
             let rates = [(0, 1), (1, 3), (1, 2), (2, 3), (1, 7), (5, 4)].map(|(n, d)| Rate::new(n, d));
-            let mut load = Load::new(9);
+            let mut load = CpuLoads::new(9);
             let mut held: Vec<Vec<usize>> = vec![Vec::new(); 9];
             for (j, rate, adds, among) in steps {
                 let own = &mut held[j as usize];

@@ -8,24 +8,24 @@ use layland_offline::Minima;
 /// pull thus visits only the queues that may contain a suitable thread.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
-    due: Due,
+    due: DueTimes,
     /// The CPUs for which that deadline may have changed.
     changed: CpuSet,
 }
 
 #[derive(Clone, Debug)]
-enum Due {
+enum DueTimes {
     /// By CPU. With few CPUs, a scan is as fast.
     Few(Vec<Time>),
     Many(Minima<Time>),
 }
 
-impl Due {
+impl DueTimes {
     #[inline]
     fn set(&mut self, at: usize, due: Time) {
         match self {
-            Due::Few(all) => all[at] = due,
-            Due::Many(all) => all.set(at, due),
+            DueTimes::Few(all) => all[at] = due,
+            DueTimes::Many(all) => all.set(at, due),
         }
     }
 
@@ -33,11 +33,11 @@ impl Due {
     #[inline]
     fn first_below(&self, from: usize, bound: Time) -> Option<usize> {
         match self {
-            Due::Few(all) => {
+            DueTimes::Few(all) => {
                 let below = all.get(from..)?.iter().position(|&due| due < bound)?;
                 Some(from + below)
             }
-            Due::Many(all) => all.first_below(from, bound),
+            DueTimes::Many(all) => all.first_below(from, bound),
         }
     }
 }
@@ -48,9 +48,9 @@ impl Sources {
 
     pub(super) fn new(cpus: usize) -> Sources {
         let due = if cpus < Sources::MANY {
-            Due::Few(vec![Time::NEVER; cpus])
+            DueTimes::Few(vec![Time::NEVER; cpus])
         } else {
-            Due::Many(Minima::new(cpus, Time::NEVER, Time::NEVER))
+            DueTimes::Many(Minima::new(cpus, Time::NEVER, Time::NEVER))
         };
         Sources { due, changed: CpuSet::first(cpus) }
     }

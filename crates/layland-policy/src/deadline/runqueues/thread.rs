@@ -45,7 +45,7 @@ pub(super) struct Departed {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Thread {
+pub(crate) struct ReservedThread {
     pub server: Server,
     /// `Q / T`.
     pub u: Rate,
@@ -90,11 +90,11 @@ pub(crate) struct Thread {
     pub(super) charged: Duration,
 }
 
-impl Thread {
-    pub(super) fn new(task: &Task, cluster: &CpuSet, seat: u32) -> Thread {
+impl ReservedThread {
+    pub(super) fn new(task: &Task, cluster: &CpuSet, seat: u32) -> ReservedThread {
         let mask = task.affinity.clone().unwrap_or_else(|| cluster.clone());
         let server = Server::new(task.reservation(), task.period, task.deadline);
-        Thread {
+        ReservedThread {
             u: server.bandwidth(),
             server,
             cluster: task.cluster,

@@ -1,7 +1,7 @@
 //! The clients of a hierarchy: tasks and masters, their pending state, and the begins and ends of
 //! their windows.
 
-use super::super::parts::{Account, NEVER};
+use super::super::parts::{NEVER, PlannedTime};
 use layland_model::JobId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ pub(super) enum ClientKind {
 
 /// A task, or a master. Times are in nanoseconds.
 #[derive(Clone, Debug)]
-pub(super) struct Client {
+pub(super) struct QpsClient {
     pub kind: ClientKind,
     /// The number of the task, or of the CPU of the master's set.
     pub number: u32,
@@ -32,7 +32,7 @@ pub(super) struct Client {
     pub end: i64,
     pub active: bool,
     pub remaining: i64,
-    pub account: Account,
+    pub account: PlannedTime,
     /// Its side of its set, in QPS mode.
     pub side: usize,
     /// The set, and the deadline with which it is listed as pending there; [`NEVER`] if it is not.
@@ -43,10 +43,10 @@ pub(super) struct Client {
     pub due: i64,
 }
 
-impl Client {
+impl QpsClient {
     /// Returns an inactive client.
-    pub(super) fn new(kind: ClientKind, number: u32, rate: i64, set: u32) -> Client {
-        Client {
+    pub(super) fn new(kind: ClientKind, number: u32, rate: i64, set: u32) -> QpsClient {
+        QpsClient {
             kind,
             set,
             listed: NEVER,
@@ -56,7 +56,7 @@ impl Client {
             end: 0,
             active: false,
             remaining: 0,
-            account: Account::default(),
+            account: PlannedTime::default(),
             side: 0,
             opens: NEVER,
             due: NEVER,
@@ -107,14 +107,14 @@ pub(super) struct Pending {
 impl Pending {
     /// Returns true if the entry is still valid.
     #[inline]
-    pub(super) fn holds(&self, client: &Client) -> bool {
+    pub(super) fn holds(&self, client: &QpsClient) -> bool {
         client.end == self.end && client.is_pending()
     }
 }
 
 /// Returns true if a hierarchy has so few clients that a scan of all takes less time than heaps.
 #[inline]
-pub(super) fn is_small(clients: &[Client]) -> bool {
+pub(super) fn is_small(clients: &[QpsClient]) -> bool {
     clients.len() <= 32
 }
 
@@ -131,7 +131,7 @@ impl Dues {
 
     /// Adds the changed time at which the window of a client begins or ends.
     #[inline]
-    pub(super) fn note(&mut self, at: u32, clients: &[Client]) {
+    pub(super) fn note(&mut self, at: u32, clients: &[QpsClient]) {
         let due = clients[at as usize].due_at();
         if due != NEVER && !is_small(clients) {
             self.0.push(Reverse((due, at)));
@@ -140,7 +140,7 @@ impl Dues {
 
     /// Removes and returns a client whose window begins or ends by now.
     #[inline]
-    pub(super) fn take(&mut self, clients: &[Client], now: i64) -> Option<u32> {
+    pub(super) fn take(&mut self, clients: &[QpsClient], now: i64) -> Option<u32> {
         while let Some(&Reverse((due, at))) = self.0.peek()
             && due <= now
         {
@@ -154,9 +154,9 @@ impl Dues {
 
     /// Returns the next time at which a window begins or ends.
     #[inline]
-    pub(super) fn next(&mut self, clients: &[Client]) -> i64 {
+    pub(super) fn next(&mut self, clients: &[QpsClient]) -> i64 {
         if is_small(clients) {
-            return clients.iter().map(Client::due_at).min().unwrap_or(NEVER);
+            return clients.iter().map(QpsClient::due_at).min().unwrap_or(NEVER);
         }
         while let Some(&Reverse((due, at))) = self.0.peek() {
             if clients[at as usize].due_at() == due {

@@ -2,7 +2,7 @@
 
 use super::super::parts::{NEVER, NONE};
 use super::MasterRule;
-use super::clients::{Client, ClientKind};
+use super::clients::{ClientKind, QpsClient};
 use super::hierarchy::Hierarchy;
 
 impl Hierarchy {
@@ -10,7 +10,7 @@ impl Hierarchy {
     #[inline]
     fn earliest(&self, set: usize, side: Option<usize>, incumbent: u32) -> u32 {
         if side.is_none() && !self.is_small() {
-            let Some((first, Client { end, .. })) = self.first_pending(set) else { return NONE };
+            let Some((first, QpsClient { end, .. })) = self.first_pending(set) else { return NONE };
             let goes_on = self.clients.get(incumbent as usize);
             let goes_on = goes_on.is_some_and(|client| client.end == *end && client.is_pending());
             return if goes_on { incumbent } else { first };
@@ -51,7 +51,7 @@ impl Hierarchy {
             let pick = self.own_choice(index);
             self.sets[index].pick = pick;
             let mut at = pick;
-            while let Some(Client { kind: ClientKind::Master(below), .. }) =
+            while let Some(QpsClient { kind: ClientKind::Master(below), .. }) =
                 self.clients.get(at as usize)
             {
                 let below = *below as usize;

@@ -3,12 +3,12 @@
 //! The cost of an event depends on the number of changes and on the sets that it visits, not on the
 //! number of clients, of which a set can have hundreds. A heap ([`Dues`]) holds the begins and ends
 //! of their windows. Each set has a heap of the clients that have something to execute
-//! (`Set::pending`): every change that makes a client pending puts it there, and it is removed once
+//! (`ClientSet::pending`): every change that makes a client pending puts it there, and it is removed once
 //! it is first and no longer pending. A small hierarchy scans all clients instead, which takes less
 //! time.
 
-use super::super::parts::{Account, Frame, NEVER, NONE, Part};
-use super::clients::{Client, ClientKind, Dues, Pending, is_small};
+use super::super::parts::{FairPart, Frame, NEVER, NONE, PlannedTime};
+use super::clients::{ClientKind, Dues, Pending, QpsClient, is_small};
 use super::{Counts, MasterRule};
 use crate::State;
 use layland_model::{CpuId, Index, JobId, Time};
@@ -70,7 +70,7 @@ impl Major {
 
 /// The clients that one CPU executes.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
+pub(super) struct ClientSet {
     pub first: u32,
     pub end: u32,
     /// The client that the set itself selected last; [`NONE`] if there was none.
@@ -88,12 +88,12 @@ pub(super) struct Set {
     invoked_at: i64,
 }
 
-impl Set {
+impl ClientSet {
     /// Returns the set of these clients.
-    pub(super) fn new(first: u32, end: u32, major: Option<Major>) -> Set {
+    pub(super) fn new(first: u32, end: u32, major: Option<Major>) -> ClientSet {
         let (ran, invoked, invoked_at) = (None, false, -1);
         let pending = BinaryHeap::with_capacity(2 * (end - first) as usize);
-        Set { first, end, pick: NONE, on: NONE, major, pending, ran, invoked, invoked_at }
+        ClientSet { first, end, pick: NONE, on: NONE, major, pending, ran, invoked, invoked_at }
     }
 
     pub(super) fn clients(&self) -> std::ops::Range<usize> {
@@ -110,8 +110,8 @@ impl Set {
 pub(in crate::fair) struct Hierarchy {
     pub(super) frame: Frame,
     pub(super) rule: MasterRule,
-    pub(super) sets: Vec<Set>,
-    pub(super) clients: Vec<Client>,
+    pub(super) sets: Vec<ClientSet>,
+    pub(super) clients: Vec<QpsClient>,
     pub(super) counts: Counts,
     pub(super) dues: Dues,
     /// True if clients have been charged since the last selection, and may be pending again.
@@ -162,7 +162,7 @@ impl Hierarchy {
 
     /// Returns the pending clients of a set, in any order.
     #[inline]
-    pub(super) fn pending(&self, set: usize) -> impl Iterator<Item = (u32, &Client)> {
+    pub(super) fn pending(&self, set: usize) -> impl Iterator<Item = (u32, &QpsClient)> {
         let set = &self.sets[set];
         let looked_at = if self.is_small() { set.clients() } else { 0..0 };
         let few = looked_at.map(|at| (at as u32, &self.clients[at]));
@@ -176,7 +176,7 @@ impl Hierarchy {
     /// Returns the first pending client of a set, if none was picked last and the hierarchy is not
     /// small.
     #[inline]
-    pub(super) fn first_pending(&self, set: usize) -> Option<(u32, &Client)> {
+    pub(super) fn first_pending(&self, set: usize) -> Option<(u32, &QpsClient)> {
         let Reverse(first) = self.sets[set].pending.peek()?;
         Some((first.at, &self.clients[first.at as usize]))
     }
@@ -189,7 +189,7 @@ impl Hierarchy {
         let set = &mut self.sets[client.set as usize];
         if !is_small && client.listed != client.end && client.is_pending() {
             client.listed = client.end;
-            let Client { end, number, .. } = *client;
+            let QpsClient { end, number, .. } = *client;
             let is_master = matches!(client.kind, ClientKind::Master(_));
             set.pending.push(Reverse(Pending { end, is_master, number, at }));
         }
@@ -213,7 +213,7 @@ impl Hierarchy {
     }
 
     /// Returns the job that a CPU runs.
-    fn running(&self, set: &Set) -> Option<JobId> {
+    fn running(&self, set: &ClientSet) -> Option<JobId> {
         match self.clients.get(set.on as usize)?.kind {
             ClientKind::Task { job, .. } => Some(job),
             ClientKind::Master(_) => None,
@@ -255,7 +255,7 @@ impl Hierarchy {
     }
 }
 
-impl Part for Hierarchy {
+impl FairPart for Hierarchy {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -327,7 +327,7 @@ impl Part for Hierarchy {
         }
     }
 
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)> {
         self.is_charged = true;
         // Masters are servers, and keep to the plan.
         let tasks = self.clients.iter_mut();
@@ -335,7 +335,7 @@ impl Part for Hierarchy {
         tasks.map(|client| (&mut client.account, &mut client.remaining))
     }
 
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>) {
         let client = &mut self.clients[member];
         let job = client.job();
         (&mut client.account, job)

@@ -9,7 +9,7 @@
 //! limit the nearest system came; `--worst` keeps those systems. It stops at the first system that
 //! breaks a claim, prints it, and exits with 1. The second form checks one claim on one system.
 use layland_config::{Format, Host, read, to_toml};
-use layland_testkit::bounds::{Case, Claim, Finding, Report, claims, explore};
+use layland_testkit::bounds::{Case, Claim, ClaimReport, Finding, claims, explore};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -100,7 +100,7 @@ fn all(given: &Arguments) -> Result<bool, String> {
     for claim in &given.claims {
         let name = claim.name();
         let report = explore(claim, given.cases, given.seed);
-        let Report { checked, silent, nearest, broken } = &report;
+        let ClaimReport { checked, silent, nearest, broken } = &report;
         if let Some((how, case)) = broken {
             println!("{name} ({}) is broken: {how}\n", claim.title());
             println!("{}", to_toml(&case.system));

@@ -13,14 +13,15 @@
 //! with 1 if there is one.
 use layland_config::to_toml;
 use layland_model::{Algorithm, Form};
-use layland_testkit::exhaustive::{Asked, Judgement, draw, tally, with_arrivals};
+use layland_testkit::exhaustive::{Judgement, TallyOptions, draw, tally, with_arrivals};
 use layland_testkit::registry;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: exhaustive [POLICY..] [--sets N] [--seed N] [--tasks N] [--shorter]";
 
-fn arguments(words: &[String]) -> Result<(Vec<String>, Asked), String> {
-    let mut asked = Asked { seed: 1, sets: 2_000, tasks: 4, any_weak: false, shorter: false };
+fn arguments(words: &[String]) -> Result<(Vec<String>, TallyOptions), String> {
+    let mut asked =
+        TallyOptions { seed: 1, sets: 2_000, tasks: 4, any_weak: false, shorter: false };
     let mut specs = Vec::new();
     let mut words = words.iter().cloned();
     while let Some(word) = words.next() {
@@ -77,7 +78,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
             Ok(Algorithm::Ordered(Form::Weak, _))
         );
         for any_weak in [false, true].into_iter().take(1 + usize::from(is_weak)) {
-            let found = tally(spec, Asked { any_weak, ..asked });
+            let found = tally(spec, TallyOptions { any_weak, ..asked });
             let of = |judgement| found.count(judgement);
             println!(
                 "{:<16} {:>6} {:>6} {:>6} {:>13} {:>14} {:>7} {:>9} {:>8} {:>6} {:>8}",

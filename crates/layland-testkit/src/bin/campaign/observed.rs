@@ -4,7 +4,7 @@
 //! the observed value, or an inferred guarantee above it, and keeps such traces in the folder of
 //! temporary files.
 use crate::amount_and_seed;
-use layland_testkit::observed::{Tally, campaign, trace};
+use layland_testkit::observed::{FeatureTally, campaign, trace};
 use std::process::ExitCode;
 
 pub(crate) fn run(words: &[String]) -> ExitCode {
@@ -21,7 +21,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         "", "traces", "broken", "unexplained", "guaranteed", "nothing"
     );
     for (feature, tally) in &found.tallies {
-        let Tally { traces, broken, unexplained, guaranteed, nothing } = tally;
+        let FeatureTally { traces, broken, unexplained, guaranteed, nothing } = tally;
         let name = format!("{feature:?}");
         println!(
             "{name:<16} {traces:>8} {broken:>8} {unexplained:>12} {guaranteed:>11} {nothing:>8}"

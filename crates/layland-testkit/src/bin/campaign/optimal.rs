@@ -10,7 +10,7 @@
 //! with 1. The second form checks one claim on one system.
 use layland_config::{Format, Host, read, to_toml};
 use layland_model::Time;
-use layland_testkit::optimal::{About, CLAIMS, Claim};
+use layland_testkit::optimal::{CLAIMS, Claim, SystemKind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -101,7 +101,7 @@ fn one(given: &Arguments, file: &PathBuf, until: Time) -> Result<bool, String> {
 
 /// Checks one claim on many systems.
 fn many(claim: &Claim, given: &Arguments) -> bool {
-    let is_sporadic = matches!(claim.about, About::Sporadic | About::SporadicSlots);
+    let is_sporadic = matches!(claim.about, SystemKind::Sporadic | SystemKind::SporadicSlots);
     let cases = given.cases.unwrap_or(if is_sporadic { 3_000 } else { 10_000 });
     let progress = |done| eprint!("\r{} {done}/{cases} ", claim.name);
     let found = claim.explore(cases, given.seed, progress);

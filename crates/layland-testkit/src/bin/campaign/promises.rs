@@ -6,7 +6,7 @@
 //! policy, and fails if a promise was broken and not withdrawn.
 #[cfg(target_os = "linux")]
 pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
-    use layland_testkit::promises::{Campaign, Row};
+    use layland_testkit::promises::{Campaign, PolicyResults};
     use std::process::ExitCode;
     let Some((program, rest)) = words.split_first() else {
         eprintln!("usage: promises PROGRAM [SETS] [SEED]");
@@ -35,7 +35,7 @@ pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
         "", "asked", "admitted", "jobs", "late", "beyond", "withdrawn"
     );
     for (policy, row) in &found.rows {
-        let Row { asked, admitted, jobs, late, beyond, withdrawn } = row;
+        let PolicyResults { asked, admitted, jobs, late, beyond, withdrawn } = row;
         println!(
             "{policy:<8} {asked:>6} {admitted:>9} {jobs:>7} {late:>6} {beyond:>7} {withdrawn:>10}"
         );

@@ -13,22 +13,22 @@ use layland_analysis::Verdict;
 use layland_gen::{Affinities, Recipe, Utilizations};
 use layland_guarantee::{AssessOptions, assess};
 use layland_model::{Rate, System};
-use layland_testkit::exhaustive::{Model, Outcome, STATES, draw, search};
+use layland_testkit::exhaustive::{Model, STATES, SearchResult, draw, search};
 use layland_testkit::registry;
 use rayon::prelude::*;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: tightness [POLICY..] [--sets N] [--seed N] [--tasks N]";
 
-struct Asked {
+struct Arguments {
     specs: Vec<String>,
     sets: u64,
     seed: u64,
     tasks: u64,
 }
 
-fn arguments(words: &[String]) -> Result<Asked, String> {
-    let mut asked = Asked { specs: Vec::new(), sets: 3_000, seed: 1, tasks: 5 };
+fn arguments(words: &[String]) -> Result<Arguments, String> {
+    let mut asked = Arguments { specs: Vec::new(), sets: 3_000, seed: 1, tasks: 5 };
     let mut words = words.iter().cloned();
     while let Some(word) = words.next() {
         let mut number = || {
@@ -69,15 +69,15 @@ fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
 }
 
 /// Returns a small system that the policy accepts and that never misses a deadline.
-fn small(spec: &str, asked: &Asked, index: u64, affinities: bool) -> Option<System> {
+fn small(spec: &str, asked: &Arguments, index: u64, affinities: bool) -> Option<System> {
     let system = draw(asked.seed, index, asked.tasks, affinities);
     let policy = registry().build(spec, &system).ok()?;
     let model = Model::new(&system, &*policy, false)?;
-    matches!(search(&model, false, STATES), Outcome::Meets { .. }).then_some(system)
+    matches!(search(&model, false, STATES), SearchResult::Meets { .. }).then_some(system)
 }
 
 /// Returns a larger system that the policy accepts.
-fn large(spec: &str, asked: &Asked, index: u64, affinities: bool) -> Option<System> {
+fn large(spec: &str, asked: &Arguments, index: u64, affinities: bool) -> Option<System> {
     let total = Rate::new(15 + (index % 21) as i64, 10);
     let (min, max) = (Rate::ZERO, Rate::ONE);
     let mut recipe =
@@ -131,7 +131,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     };
     for spec in &asked.specs {
         let affinities = ["weak", "strong", "hpa"].iter().any(|form| spec.starts_with(form));
-        let of = |draw: fn(&str, &Asked, u64, bool) -> Option<System>| -> Vec<_> {
+        let of = |draw: fn(&str, &Arguments, u64, bool) -> Option<System>| -> Vec<_> {
             let sets = (0..asked.sets).into_par_iter();
             let systems = sets.filter_map(|index| draw(spec, &asked, index, affinities));
             systems.map(|system| accepted_by(spec, &system)).collect()

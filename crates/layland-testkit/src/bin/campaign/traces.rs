@@ -3,7 +3,7 @@
 //! default. Prints the outcomes of each kind of mutation, and fails if one was accepted that is not
 //! the schedule of its set.
 use crate::amount_and_seed;
-use layland_testkit::traces::{Tally, campaign};
+use layland_testkit::traces::{MutationTally, campaign};
 use std::process::ExitCode;
 
 pub(crate) fn run(words: &[String]) -> ExitCode {
@@ -21,7 +21,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     );
     let total = found.total();
     for (name, tally) in found.tallies.iter().chain([(&"all", &total)]) {
-        let Tally { unreadable, refused, wrong, accepted, strict } = tally;
+        let MutationTally { unreadable, refused, wrong, accepted, strict } = tally;
         println!("{name:<46} {unreadable:>10} {refused:>8} {wrong:>6} {accepted:>8} {strict:>6}");
     }
     for wrong in &found.wrong {

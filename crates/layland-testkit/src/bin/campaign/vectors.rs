@@ -1,7 +1,7 @@
 //! Do the test vectors pass? `cargo run --release -p layland-testkit -- vectors DIR...`
 //!
 //! Prints a line per failing vector, then the summary; exits non-zero if any vector failed.
-use layland_testkit::vectors::{Report, run_folder};
+use layland_testkit::vectors::{VectorReport, run_folder};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         eprintln!("usage: vectors DIR...");
         return ExitCode::from(2);
     }
-    let mut report = Report::default();
+    let mut report = VectorReport::default();
     for folder in folders {
         if let Err(error) = run_folder(Path::new(folder), &mut report) {
             eprintln!("{error}");

@@ -2,8 +2,8 @@
 
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
-use crate::ui::values::length_of;
 use clap::Args;
+use layland_answers::values::length_of;
 use layland_engine::reserves::Margin;
 use layland_model::Duration;
 use std::path::PathBuf;
@@ -99,4 +99,15 @@ pub(crate) struct CheckArgs {
     /// Check this many sets and policies in parallel; by default one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
+}
+
+#[cfg(test)]
+impl CheckArgs {
+    /// Parses the words of a command line after `check`. Tests compare its question with that of a
+    /// program.
+    pub(super) fn of_words(words: &[&str]) -> Result<CheckArgs, clap::Error> {
+        use clap::FromArgMatches;
+        let command = CheckArgs::augment_args(clap::Command::new("check").no_binary_name(true));
+        CheckArgs::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
 }

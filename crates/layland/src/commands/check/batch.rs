@@ -130,8 +130,9 @@ impl<'a> Answers<'a> {
         self.exit = Exit::worst(worst);
         if let Some(certificates) = &mut self.certificates {
             for one in checked() {
-                let document = one.certificate(self.registry);
-                certificates.write(format!("{document}\n").as_bytes())?;
+                // Serialization cannot fail: all keys are names.
+                let line = serde_json::to_string(&one.certificate(self.registry));
+                certificates.write((line.unwrap_or_default() + "\n").as_bytes())?;
             }
         }
         if self.args.cite {
@@ -155,9 +156,9 @@ impl<'a> Answers<'a> {
     ) -> Result<(), Failure> {
         let rows = checked.clone().enumerate().flat_map(|(at, one)| {
             one.policies.iter().map(move |policy| {
-                let by = policy.decided_by.unwrap_or("-");
-                let cells = [&one.set.name, &policy.spec, policy.verdict.name(), by];
-                (at, policy.verdict, cells)
+                let (verdict, by) = one.verdict(policy);
+                let cells = [&one.set.name, &policy.spec, verdict.name(), by.unwrap_or("-")];
+                (at, verdict, cells)
             })
         });
         let ascii = self.args.ascii;

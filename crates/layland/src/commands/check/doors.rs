@@ -6,14 +6,12 @@
 //! compare the results with the command.
 
 use super::CheckArgs;
-use crate::ui::gate;
 use crate::ui::input::Set;
-use clap::{Args, Command, FromArgMatches};
 use layland_analysis::{TestKind, Verdict};
-use layland_answers::CheckQuestion;
+use layland_answers::{CheckQuestion, limits};
 use layland_gen::Random;
-use layland_guarantee::{AssessOptions, Assessment, Bound, Effort, assess};
-use layland_model::{Duration, Service, System, Task};
+use layland_guarantee::{AssessOptions, Assessment, Bound, BoundsBy, Effort, assess};
+use layland_model::{Chain, Communication, Duration, Service, System, Task, TaskId};
 use layland_policy::Registry;
 use serde_json::Value;
 
@@ -37,11 +35,6 @@ fn drawn(seed: u64) -> System {
         task
     });
     System::new(cpus, tasks.collect())
-}
-
-fn args(words: &[String]) -> CheckArgs {
-    let command = CheckArgs::augment_args(Command::new("check").no_binary_name(true));
-    CheckArgs::from_arg_matches(&command.get_matches_from(words)).expect("they are arguments")
 }
 
 /// Returns the result of a program in Rust in the form of `check --json`.
@@ -79,12 +72,13 @@ fn of_document(policy: &Value) -> (String, Value, Vec<Value>) {
 #[test]
 fn one_question_has_one_answer_at_every_door() {
     let registry = Registry::standard();
-    let words: Vec<String> = POLICIES.iter().map(|policy| format!("--policy={policy}")).collect();
+    let words = POLICIES.map(|policy| ["--policy", policy]).concat();
     let (mut by_runs, mut by_states, mut bounded) = (0, 0, 0);
     for seed in 0..200 {
         let system = drawn(seed);
         let set = || Set::in_memory("set", system.clone());
-        let text = args(&words).question().ask(&registry, set()).expect("an answer").json();
+        let args = CheckArgs::of_words(&words).expect("they are arguments");
+        let text = args.question().ask(&registry, set()).expect("an answer").json();
         let policies = POLICIES.map(str::to_owned).to_vec();
         let question = CheckQuestion { policies, ..CheckQuestion::default() };
         assert_eq!(text, question.ask(&registry, set()).expect("an answer").json(), "set {seed}");
@@ -101,7 +95,7 @@ fn one_question_has_one_answer_at_every_door() {
             by_states += u32::from(found.decided_by == Some("STATES"));
 
             let limit = ["response>bound".parse().expect("a limit")];
-            let Ok(bounds) = gate::bounds(&limit, &registry, spec, &system, "") else { continue };
+            let Ok(bounds) = limits::bounds(&limit, &registry, spec, &system, "") else { continue };
             for (bound, held) in found.bounds.values().zip(&bounds) {
                 let within = match bound {
                     Bound::Response { within, .. } => Some(*within),
@@ -114,6 +108,43 @@ fn one_question_has_one_answer_at_every_door() {
         }
     }
     assert!(by_runs > 50 && by_states > 5 && bounded > 500, "{by_runs} {by_states} {bounded}");
+}
+
+/// Constraints decide the exit code even of a question that asks for no bounds, as one about many
+/// sets does.
+#[test]
+fn constraints_on_chains_have_one_answer_with_and_without_bounds() {
+    let registry = Registry::standard();
+    let mut exits = [0; 3];
+    for seed in 0..100 {
+        let mut system = drawn(seed);
+        for (at, communication) in Communication::ALL.into_iter().enumerate() {
+            let most = Duration::from_ns(5 + (seed as i64 * 7 + at as i64) % 40);
+            // Bounds for LET are exact: beside an exceeded one, no answer would be unknown.
+            let is_constrained = communication == Communication::Implicit || seed % 2 == 0;
+            system.chains.push(Chain {
+                max_age: is_constrained.then_some(most),
+                ..Chain::new(communication.name(), [1, 0].map(TaskId), communication)
+            });
+        }
+        for spec in POLICIES {
+            let of = |bounds| {
+                let mut question = CheckQuestion::about(vec![spec.to_owned()]);
+                question.options.wanted.bounds = bounds;
+                let found = question.ask(&registry, Set::in_memory("set", system.clone()));
+                let found = found.expect("the policy exists");
+                let (verdict, _) = found.verdict(&found.policies[0]);
+                (found.exit, found.policies[0].verdict, verdict)
+            };
+            let (exit, deadlines, verdict) = of(BoundsBy::All);
+            assert_eq!(of(BoundsBy::Nobody), (exit, deadlines, verdict), "set {seed}, {spec}");
+            assert_eq!(exit.name(), verdict.name(), "set {seed}, {spec}");
+            if deadlines == Verdict::Yes {
+                exits[verdict as usize] += 1;
+            }
+        }
+    }
+    assert!(exits.iter().all(|&count| count > 10), "{exits:?}");
 }
 
 fn texts(list: &Value) -> Vec<String> {

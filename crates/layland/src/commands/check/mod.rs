@@ -17,14 +17,13 @@ use crate::ui::input::{Set, Sets};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
 use crate::ui::{files, terminal, threads};
+use layland_answers::CheckQuestion;
 use layland_answers::check::Cited;
-use layland_answers::{CheckQuestion, Checked};
 use layland_guarantee::{Findings, More};
 use layland_policy::Registry;
 use std::path::Path;
 
 pub(crate) use args::CheckArgs;
-#[cfg(feature = "command")]
 pub(crate) use args::EXAMPLES;
 
 impl CheckArgs {
@@ -72,11 +71,6 @@ pub(crate) fn page(
     Ok(report::report(registry, &question.ask(registry, set)?).html())
 }
 
-/// Formats the certificate of one set.
-pub(crate) fn certificate_text(registry: &Registry, checked: &Checked) -> String {
-    format!("{:#}\n", checked.certificate(registry))
-}
-
 /// Prints the answer about one set.
 fn one(
     registry: &Registry,
@@ -105,7 +99,7 @@ fn one(
     }
     kernel::warn(&args.policy, &checked.set.system);
     if let Some(path) = &args.certificate {
-        files::write(path, certificate_text(registry, &checked).as_bytes())?;
+        files::write(path, checked.certificate_text(registry).as_bytes())?;
     }
     if let Some(output) = output {
         reports::write(&output.path, &report::report(registry, &checked), false)?;

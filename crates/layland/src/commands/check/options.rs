@@ -4,7 +4,7 @@
 use super::CheckArgs;
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
-use clap::{Args, Command, Parser};
+use clap::{Args, Command};
 use layland_analysis::{Subject, Verdict, catalogue};
 use layland_answers::Checked;
 use layland_guarantee::Findings;
@@ -91,12 +91,6 @@ const TABLE: &[(&str, Kind)] = &[
     ("threads", Output),
 ];
 
-#[derive(Parser)]
-struct Alone {
-    #[command(flatten)]
-    args: CheckArgs,
-}
-
 #[test]
 fn every_option_has_a_row() {
     let command = CheckArgs::augment_args(Command::new("check"));
@@ -138,8 +132,8 @@ fn no_test_refutes_jobs_that_arrive_at_ticks() {
                 system.tasks.values_mut().for_each(|task| task.preemption = Preemption::Never);
             }
             let checked = |more: &[&str]| {
-                let arguments = [&["check", "--all", "--no-margin"][..], more].concat();
-                let args = Alone::parse_from(arguments).args;
+                let words = [&["--all", "--no-margin"][..], more].concat();
+                let args = CheckArgs::of_words(&words).expect("they are arguments");
                 let set = Set::in_memory("set", system.clone());
                 let mut question = args.question();
                 question.options.wanted.findings = Findings::All;
@@ -185,11 +179,7 @@ fn sets_with_room_and_without() -> Vec<System> {
     let mut apart = of(2, &[("a", 9, 20, 20), ("b", 9, 20, 20), ("c", 1, 10, 10)]);
     apart.tasks[TaskId(0)].affinity = Some(CpuSet::single(CpuId(0)));
     let mut chained = of(1, &[("read", 2, 10, 10), ("act", 5, 20, 20)]);
-    chained.chains = vec![Chain {
-        name: "react".to_owned(),
-        tasks: [TaskId(0), TaskId(1)].into(),
-        communication: Communication::Implicit,
-    }];
+    chained.chains = vec![Chain::new("react", [0, 1].map(TaskId), Communication::Implicit)];
     let tasks = [("view", 4, 4, 10, 0), ("brake", 3, 5, 10, 1)].map(mixed);
     let mut levels = System::new(1, tasks.to_vec());
     levels.levels = Levels::new(["LO", "HI"].map(str::to_owned).to_vec());
@@ -202,8 +192,8 @@ fn sets_with_room_and_without() -> Vec<System> {
 fn a_margin_is_the_larger_set_to_everything_that_answers() {
     let registry = Registry::standard();
     let checked = |system: &System, more: &[&str]| {
-        let arguments = [&["check", "--all", "--effort", "2000"][..], more].concat();
-        let args = Alone::parse_from(arguments).args;
+        let words = [&["--all", "--effort", "2000"][..], more].concat();
+        let args = CheckArgs::of_words(&words).expect("they are arguments");
         let set = Set::in_memory("set", system.clone());
         let mut question = args.question();
         question.options.wanted.findings = Findings::All;
@@ -264,6 +254,6 @@ fn a_margin_is_the_larger_set_to_everything_that_answers() {
         "{larger} larger, {lost} lost, {margins} margins, {chains} with chains"
     );
     assert!(witnesses > 0, "no run of a larger set misses");
-    let both = ["check", "--margin", "0.1", "--certificate", "proof.json", "-t", "a=1ms/5ms"];
-    assert!(Alone::try_parse_from(both).is_err(), "no certificate is about a larger set");
+    let both = ["--margin", "0.1", "--certificate", "proof.json", "-t", "a=1ms/5ms"];
+    assert!(CheckArgs::of_words(&both).is_err(), "no certificate is about a larger set");
 }

@@ -1,7 +1,7 @@
 //! `layland check -o FILE.html`: all policies side by side in one report.
 
 use super::{chains, text};
-use crate::ui::playground;
+use crate::pages::playground;
 use layland_analysis::{Subject, TestKind, Verdict};
 use layland_answers::Checked;
 use layland_config::to_toml;

@@ -5,6 +5,7 @@
 
 use super::args::CheckArgs;
 use super::chains;
+use crate::pages::window;
 use crate::ui::chart::{self, Chart};
 use crate::ui::terminal;
 use crate::ui::tint::{self, Tint, tinted};
@@ -33,7 +34,7 @@ pub(super) fn table(args: &CheckArgs) -> Table {
     table
 }
 
-fn word(verdict: Verdict) -> Cell {
+pub(super) fn word(verdict: Verdict) -> Cell {
     let tint = match verdict {
         Verdict::Yes => Tint::Good,
         Verdict::No => Tint::Bad,
@@ -211,7 +212,7 @@ fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let mut text = String::new();
     for (spec, witness) in checked.witnesses() {
         let end = witness.over.max(Time::from_ns(1));
-        let (from, to) = chart::window(span, end, Some(witness.record.job.deadline));
+        let (from, to) = window::around(span, end, Some(witness.record.job.deadline));
         let Ok(policy) = registry.build(spec, checked.system(spec)) else { continue };
         let Some(trace) = witness.trace(policy, from) else { continue };
         let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };

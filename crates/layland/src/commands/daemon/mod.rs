@@ -32,11 +32,12 @@ pub(crate) mod talk;
 #[cfg(feature = "ext")]
 mod turns;
 
-use super::exec::{Engine, Policy, SOCKET};
+use super::exec::SOCKET;
 #[cfg(not(feature = "ext"))]
 use crate::ui::exit::Failure;
 use crate::ui::exit::Outcome;
 use clap::Args;
+use layland_guarantee::admission::Regime;
 use layland_model::{CpuSet, Rate};
 use layland_policy::Registry;
 use std::path::PathBuf;
@@ -70,8 +71,8 @@ pub(crate) struct DaemonArgs {
     #[arg(long, value_name = "CPUS")]
     pub cpus: Option<CpuSet>,
     /// The policy of this machine, under which everything is admitted: dl-sp, dl, apedf, a2pedf
-    #[arg(long, value_name = "P", value_parser = policy_of, default_value = "dl-sp")]
-    pub policy: Policy,
+    #[arg(long, value_name = "P", value_parser = regime_of, default_value = "dl-sp")]
+    pub policy: Regime,
     /// The share of these CPUs that all threads of one user may have; root may have everything
     #[arg(long, value_name = "PERCENT", value_parser = share_of, default_value = "20%")]
     pub share: Rate,
@@ -89,9 +90,9 @@ fn share_of(text: &str) -> Result<Rate, String> {
     }
 }
 
-fn policy_of(name: &str) -> Result<Policy, String> {
-    let policy = Policy::find(name).filter(|policy| policy.is_of(Engine::Ext));
-    policy.ok_or_else(|| "the engine ext carries out dl-sp, dl, apedf and a2pedf".to_owned())
+fn regime_of(policy: &str) -> Result<Regime, String> {
+    Regime::of_ext(policy)
+        .ok_or_else(|| "the engine ext carries out dl-sp, dl, apedf and a2pedf".to_owned())
 }
 
 #[cfg(feature = "ext")]
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(share_of("20%"), Ok(Rate::new(1, 5)));
         assert_eq!(share_of("100"), Ok(Rate::new(1, 1)));
         assert!(share_of("101%").is_err() && share_of("-1%").is_err() && share_of("x").is_err());
-        assert_eq!(policy_of("apedf"), Ok(Policy::Apedf));
-        assert!(policy_of("p-edf").is_err() && policy_of("x").is_err());
+        assert_eq!(regime_of("apedf"), Ok(Regime::Apedf));
+        assert!(regime_of("p-edf").is_err() && regime_of("x").is_err());
     }
 }

@@ -1,16 +1,14 @@
-//! The rules of the daemon about permissions and shares, which need no kernel.
+//! The rules of the daemon about permissions, which need no kernel.
 //!
 //! 1. Only its owner or root may name a thread. The real, the effective and the saved user must all
 //!    match, so that a user cannot name a program that has the rights of another. A thread whose
 //!    program gains such rights later leaves.
-//! 2. The admitted threads of a user, except those of root, may use at most a share of the CPUs.
-//!    All users but root leave a fifth of the CPUs to root, unless the share of one user is more
-//!    than the rest.
+//! 2. Every user but root has a [share](Share) of the CPUs.
 //! 3. The admitted threads of a user leave at the request of that user or of root.
 
 use super::talk::Wanted;
 use crate::ui::exit::Failure;
-use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_guarantee::admission::{BeyondShare, Guarantee, Has, Reservation, Share, Whose};
 use layland_linux::exec::Owner;
 use layland_model::{CpuSet, Duration, Rate, Service};
 
@@ -37,45 +35,31 @@ pub(super) fn may_give(user: u32, thread: i32, owner: Option<Owner>) -> Result<(
     Err(Failure::refused(message).help("only its owner or root may ask"))
 }
 
-/// The admitted utilization, in CPUs.
-pub(super) struct Has {
-    /// The utilization of the user who asks.
-    pub(super) own: Rate,
-    /// The utilization of all users but root.
-    pub(super) users: Rate,
-}
-
-/// Checks that a user may have this utilization in addition to what it has.
+/// Checks that a user may have this utilization, in CPUs, in addition to what it has.
 pub(super) fn is_within_share(
     user: u32,
-    share: &Rate,
-    cpus: usize,
+    share: &Share<'_>,
     has: &Has,
     asks: &Rate,
 ) -> Result<(), Failure> {
     if user == ROOT {
         return Ok(());
     }
-    let all = Rate::new(i64::try_from(cpus).unwrap_or(i64::MAX), 1);
-    let of_users = &all * share.max(&Rate::new(4, 5));
-    let most = share * &all;
-    let refused = |who: String, has: &Rate, whose: &str, most: &Rate| {
+    share.allows(has, asks).map_err(|BeyondShare { whose, has, most }| {
+        let (who, whose) = match whose {
+            Whose::OfOne => (format!("user {user} has"), "a user"),
+            Whose::OfAll => ("all users have".to_owned(), "all users"),
+        };
         let message = format!(
-            "{who} {:.3} CPUs, and user {user} asks for {:.3} more: {whose} may have {:.3} of {cpus}",
+            "{who} {:.3} CPUs, and user {user} asks for {:.3} more: {whose} may have {:.3} of {}",
             has.to_f64(),
             asks.to_f64(),
             most.to_f64(),
+            share.cpus,
         );
-        Err(Failure::no(message)
-            .help("ask for less, or ask as root; `layland daemon --share` sets how much"))
-    };
-    if &has.own + asks > most {
-        return refused(format!("user {user} has"), &has.own, "a user", &most);
-    }
-    if &has.users + asks > of_users {
-        return refused("all users have".to_owned(), &has.users, "all users", &of_users);
-    }
-    Ok(())
+        Failure::no(message)
+            .help("ask for less, or ask as root; `layland daemon --share` sets how much")
+    })
 }
 
 /// Returns true if a user may end the reservations of another.
@@ -129,15 +113,10 @@ pub(super) fn reservation_of(wanted: &Wanted) -> Result<Reservation, Failure> {
     Ok(reservation)
 }
 
-/// Returns the fraction of a CPU that a reservation takes.
-pub(super) fn rate_of(reservation: &Reservation) -> Rate {
-    Rate::new(reservation.runtime.ns(), reservation.period.ns().max(1))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::exit::Exit;
+    use crate::ui::exit::{Exit, Message};
 
     fn owner(real: u32, effective: u32) -> Option<Owner> {
         Some(Owner { real, effective, saved: effective })
@@ -174,33 +153,23 @@ mod tests {
 
     #[test]
     fn a_user_has_a_share_and_root_has_none() {
-        let share = Rate::new(1, 5);
-        let answer = |user, has: &[(i64, i64)], (n, d)| {
-            let own: Rate = has.iter().map(|&(n, d)| Rate::new(n, d)).sum();
-            let has = Has { users: own.clone(), own };
-            is_within_share(user, &share, 2, &has, &Rate::new(n, d)).map_err(|failure| failure.exit)
+        let share = Share { of_one: &Rate::new(1, 5), cpus: 2 };
+        let answer = |user, own, users| {
+            let has = Has { own, users };
+            let answer = is_within_share(user, &share, &has, &Rate::new(1, 10));
+            answer.map_err(|failure| match failure.message {
+                Message::Plain(text, _) | Message::Drawn(text) => text,
+            })
         };
-        // A fifth of two CPUs, exactly.
-        assert_eq!(answer(1000, &[], (2, 5)), Ok(()));
-        assert_eq!(answer(1000, &[(1, 5)], (1, 5)), Ok(()));
-        assert_eq!(answer(1000, &[(1, 5)], (200_001, 1_000_000)), Err(Exit::No));
-        assert_eq!(answer(0, &[(1, 1)], (1, 1)), Ok(()));
-    }
-
-    #[test]
-    fn all_users_leave_a_part_to_root() {
-        let answer = |user, share: Rate, users: Rate| {
-            let has = Has { own: Rate::new(0, 1), users };
-            let asks = Rate::new(1, 10);
-            is_within_share(user, &share, 2, &has, &asks).map_err(|failure| failure.exit)
-        };
-        let share = || Rate::new(1, 5);
-        assert_eq!(answer(1000, share(), Rate::new(3, 2)), Ok(()));
-        assert_eq!(answer(1000, share(), Rate::new(151, 100)), Err(Exit::No));
-        assert_eq!(answer(0, share(), Rate::new(151, 100)), Ok(()));
-        // The fifth is not kept if root has given a user everything.
-        assert_eq!(answer(1000, Rate::new(1, 1), Rate::new(19, 10)), Ok(()));
-        assert_eq!(answer(1000, Rate::new(1, 1), Rate::new(191, 100)), Err(Exit::No));
+        let (tenth, most) = (Rate::new(1, 10), Rate::new(3, 2));
+        assert_eq!(answer(1000, tenth.clone(), most.clone()), Ok(()));
+        assert_eq!(
+            answer(1000, Rate::new(2, 5), most),
+            Err("user 1000 has 0.400 CPUs, and user 1000 asks for 0.100 more: a user may have 0.400 of 2".to_owned())
+        );
+        let all = "all users have 1.600 CPUs, and user 1000 asks for 0.100 more: all users may have 1.600 of 2";
+        assert_eq!(answer(1000, tenth.clone(), Rate::new(8, 5)), Err(all.to_owned()));
+        assert_eq!(answer(0, Rate::ONE, Rate::new(2, 1)), Ok(()));
     }
 
     #[test]
@@ -212,7 +181,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_wrong_usage() {
         let reservation = reservation_of(&wanted()).expect("it makes sense");
-        assert_eq!(rate_of(&reservation), Rate::new(1, 5));
+        assert_eq!(reservation.utilization(), Rate::new(1, 5));
         assert_eq!(reservation.cpus.map(|cpus| cpus.to_string()), Some("1-2".to_owned()));
         let wrong = [
             Wanted { runtime_ns: 9_000_000, ..wanted() },

@@ -5,15 +5,16 @@ use super::DaemonArgs;
 use super::given::Given;
 use super::guests::{Client, Office, Told};
 use super::limits::THREADS;
-use super::rules::{Has, ROOT, is_within_share, may_end, rate_of, reservation_of};
+use super::rules::{ROOT, is_within_share, may_end, reservation_of};
 use super::talk::{Answer, Wanted, Why};
-use crate::commands::exec::book::{Book, Granted, Machine, NotGranted, Terms, explain, spec_of};
-use crate::commands::exec::{Engine, Policy, admitting};
+use crate::commands::exec::admitting;
+use crate::commands::exec::book::{self, Request};
+use crate::commands::exec::machine::Machine;
 use crate::commands::run::failure;
 use crate::ui::exit::Failure;
 use crate::ui::files::{NewFile, failed};
 use crate::ui::terminal;
-use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_guarantee::admission::{Granted, Guarantee, Has, Regime, Reservation, Share};
 use layland_linux::exec::{Class, Place, Reserving, ReservingError, Thread, has_no_holder};
 use layland_linux::ext::{CarryOptions, Carrying, EnterError, Ticket};
 use layland_linux::{LogFile, Member, Program, Reserved, ext_support};
@@ -45,7 +46,7 @@ impl Held {
 
 /// The state that exists while a thread is admitted.
 struct Session {
-    policy: Policy,
+    regime: Regime,
     reserving: Reserving,
     carrying: Carrying,
     held: Vec<Held>,
@@ -67,7 +68,7 @@ type Tell<'a> = dyn FnMut(u64, &Answer) + 'a;
 impl fmt::Display for Desk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = self.args.share.to_f64() * 100.0;
-        let policy = self.args.policy.name();
+        let policy = self.args.policy.policy();
         let cpus = if self.cpus.len() == 1 { "CPU" } else { "CPUs" };
         write!(f, "{cpus} {} under {policy}, {share:.0} % of that for a user", self.cpus)
     }
@@ -109,12 +110,11 @@ impl<'a> Desk<'a> {
     /// admitted.
     fn answer(&mut self, client: &Client, wanted: &Wanted) -> Result<Answer, Failure> {
         let mut reservation = reservation_of(wanted)?;
-        let policy = Policy::find(&wanted.policy).filter(|policy| policy.is_of(Engine::Ext));
-        let policy = policy.ok_or_else(|| {
+        let regime = Regime::of_ext(&wanted.policy).ok_or_else(|| {
             Failure::usage(format!("the engine ext does not carry out `{}`", wanted.policy))
         })?;
-        if policy != self.args.policy {
-            let in_force = self.args.policy.name();
+        if regime != self.args.policy {
+            let in_force = self.args.policy.policy();
             return Err(Failure::no(format!("the policy of this machine is {in_force}")).help(
                 format!("join: --policy {in_force}; root chooses it: layland daemon --policy"),
             ));
@@ -136,14 +136,15 @@ impl<'a> Desk<'a> {
             );
             return Err(Failure::refused(message).help("wait until some have left, or ask as root"));
         }
-        let rate = rate_of(&reservation);
+        let rate = reservation.utilization();
         let sum = |is_it: &dyn Fn(u32) -> bool| -> Rate {
             held.iter().filter(|held| is_it(held.user)).map(|held| held.rate.clone()).sum()
         };
         let has = Has { own: sum(&|user| user == client.user), users: sum(&|user| user != ROOT) };
-        is_within_share(client.user, &self.args.share, self.cpus.len(), &has, &rate)?;
+        let share = Share { of_one: &self.args.share, cpus: self.cpus.len() };
+        is_within_share(client.user, &share, &has, &rate)?;
         reservation.name = free_name(held, &wanted.name);
-        let admitted = self.let_in(client, wanted, policy, &reservation, given.as_ref());
+        let admitted = self.let_in(client, wanted, regime, &reservation, given.as_ref());
         self.end_if_empty();
         admitted
     }
@@ -152,7 +153,7 @@ impl<'a> Desk<'a> {
         &mut self,
         client: &Client,
         wanted: &Wanted,
-        policy: Policy,
+        regime: Regime,
         reservation: &Reservation,
         given: Option<&Given>,
     ) -> Result<Answer, Failure> {
@@ -164,29 +165,23 @@ impl<'a> Desk<'a> {
             (None, None) => String::new(),
         };
         let admitting = admitting()?;
-        let (mut book, members) = Book::read(&admitting)?;
+        let (mut book, members) = book::read(&admitting)?;
         if let Some(given) = given {
             // `give` checks this again. The check here avoids loading a scheduler for nothing.
             has_no_holder(&given.thread).map_err(not_given)?;
         }
         let machine = Machine::read();
-        let terms = Terms {
+        let request = Request {
             registry: self.registry,
             machine: &machine,
-            engine: Engine::Ext,
-            policy,
+            regime,
             cpus: Some(&self.cpus),
             owner: &owner,
             meant: &[],
         };
-        let strangers = book.strangers(&terms, &members, 1);
-        let granted = book.admit(&strangers, &terms, &members, &admitting.runs(), reservation);
-        let Granted { cpus, decided_by, .. } = granted.map_err(|refused| match refused {
-            NotGranted::Refused(refused) => {
-                explain(&reservation.name, &terms, reservation, &refused)
-            }
-            NotGranted::Failure(failure) => failure,
-        })?;
+        let foreign = request.look(&book, &members, 1);
+        let Granted { cpus, decided_by, .. } =
+            request.admit(&mut book, &foreign, &members, &admitting.runs(), reservation)?;
         let answer = Answer::Admitted {
             name: reservation.name.clone(),
             cpus: cpus.to_string(),
@@ -194,8 +189,8 @@ impl<'a> Desk<'a> {
         };
         let Some(given) = given else { return Ok(answer) };
         if let Some(reserving) = begun {
-            let carrying = self.start(policy)?;
-            self.session = Some(Session { policy, reserving, carrying, held: Vec::new() });
+            let carrying = self.start(regime)?;
+            self.session = Some(Session { regime, reserving, carrying, held: Vec::new() });
         }
         let hosts: Vec<usize> = self.cpus.iter().map(Index::index).collect();
         let Some(session) = &mut self.session else { return Ok(answer) };
@@ -223,7 +218,7 @@ impl<'a> Desk<'a> {
                     pid: std::process::id(),
                     namespace: layland_linux::pid_namespace(),
                     what: "layland daemon".to_owned(),
-                    policy: format!("{} (ext)", policy.name()),
+                    policy: regime.name(),
                     cpus: hosts,
                     is_partition: false,
                     withdrawn: Vec::new(),
@@ -232,7 +227,7 @@ impl<'a> Desk<'a> {
                 session.reserving.enter(&admitting, member).map(|()| 0).map_err(Failure::from)
             }
         };
-        let index = match written.and_then(|index| book.write(&admitting).map(|()| index)) {
+        let index = match written.and_then(|index| book::write(&book, &admitting).map(|()| index)) {
             Ok(index) => index,
             Err(failure) => {
                 session.carrying.forget(ticket);
@@ -247,7 +242,7 @@ impl<'a> Desk<'a> {
             user: client.user,
             connection: client.connection,
             ticket,
-            rate: rate_of(reservation),
+            rate: reservation.utilization(),
             given: given.clone(),
         });
         let entered = given.is_the_same().and_then(|()| {
@@ -259,18 +254,18 @@ impl<'a> Desk<'a> {
             Err(failure) => {
                 session.carrying.forget(ticket);
                 session.give_back(index);
-                book.leave(&owner, |of| of == name);
-                book.write(&admitting)?;
+                book.leave(&owner, book::now(), |of| of == name);
+                book::write(&book, &admitting)?;
                 Err(failure)
             }
         }
     }
 
     /// Loads the scheduler.
-    fn start(&self, policy: Policy) -> Result<Carrying, Failure> {
+    fn start(&self, regime: Regime) -> Result<Carrying, Failure> {
         let mut system = System::new(self.cpus.len(), Vec::new());
         system.platform = Platform::identical(self.cpus.len());
-        let built = self.registry.build(spec_of(policy), &system);
+        let built = self.registry.build(regime.spec(), &system);
         let built = built.map_err(|error| Failure::refused(error.to_string()))?;
         let options = CarryOptions {
             hosts: self.cpus.iter().map(Index::index).collect(),
@@ -305,9 +300,9 @@ impl<'a> Desk<'a> {
         }
         let owner = session.reserving.id().to_owned();
         let forgotten = admitting().and_then(|admitting| {
-            let (mut book, _) = Book::read(&admitting)?;
-            book.leave(&owner, |name| names.iter().any(|own| own == name));
-            book.write(&admitting)
+            let (mut book, _) = book::read(&admitting)?;
+            book.leave(&owner, book::now(), |name| names.iter().any(|own| own == name));
+            book::write(&book, &admitting)
         });
         if let Err(failure) = forgotten {
             terminal::complain(&failure.message);
@@ -352,7 +347,7 @@ impl<'a> Desk<'a> {
                         None,
                     );
                 }
-                self.write_log(session.policy, carried.log);
+                self.write_log(session.regime, carried.log);
             }
             Err(error) => terminal::complain(&failure(error).message),
         }
@@ -361,9 +356,9 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn write_log(&self, policy: Policy, log: layland_linux::Log) {
+    fn write_log(&self, regime: Regime, log: layland_linux::Log) {
         let Some(path) = &self.args.log else { return };
-        let policy = spec_of(policy).to_owned();
+        let policy = regime.spec().to_owned();
         let file = LogFile { policy, seed: 0, set: String::new(), log };
         // The file appears only when it is complete, for programs that wait for it.
         let written = NewFile::create(path).and_then(|mut out| {

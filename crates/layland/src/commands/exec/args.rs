@@ -1,7 +1,8 @@
 //! The arguments of `layland exec`.
 
-use crate::ui::values::length_of;
 use clap::{Args, ValueEnum};
+use layland_answers::values::length_of;
+use layland_guarantee::admission::Regime;
 use layland_linux::exec::Ambient;
 use layland_model::{CpuSet, Duration};
 use std::ffi::OsString;
@@ -177,26 +178,11 @@ impl Policy {
         }
     }
 
-    /// Returns true if the engine has this policy.
-    pub(crate) fn is_of(self, engine: Engine) -> bool {
-        match self {
-            Policy::Dl => true,
-            Policy::PEdf | Policy::PDm | Policy::PRm | Policy::PFp => engine == Engine::Kernel,
-            Policy::DlSp | Policy::Apedf | Policy::A2pedf => engine == Engine::Ext,
-        }
-    }
-
-    /// Finds a policy by its name.
-    pub(crate) fn find(name: &str) -> Option<Policy> {
-        Policy::value_variants().iter().copied().find(|policy| policy.name() == name)
-    }
-
-    /// Returns true if threads have budgets under the policy. In the engine of the kernel, those
-    /// policies use SCHED_DEADLINE, and the others SCHED_FIFO.
-    pub(crate) fn has_budgets(self) -> bool {
-        match self {
-            Policy::Dl | Policy::PEdf | Policy::DlSp | Policy::Apedf | Policy::A2pedf => true,
-            Policy::PDm | Policy::PRm | Policy::PFp => false,
+    /// Returns the regime of this policy, if the engine has it.
+    pub(crate) fn regime(self, engine: Engine) -> Option<Regime> {
+        match engine {
+            Engine::Kernel => Regime::of_kernel(self.name()),
+            Engine::Ext => Regime::of_ext(self.name()),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! the connection, and so with this process.
 
 use super::args::ExecArgs;
-use super::book::Machine;
 use super::groups::Groups;
+use super::machine::Machine;
 use super::seen::{About, Seen};
 use super::watch::{LATER_MS, watch};
 use super::wishes::{Sight, Wish};
@@ -20,7 +20,7 @@ use layland_linux::Member;
 use layland_linux::exec::{
     Asker, Given, Process, Program, Reserving, Signal, Signals, Thread, descendants, threads_of,
 };
-use layland_model::{Index, Task};
+use layland_model::Task;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ use std::path::Path;
 const PATIENCE_MS: u32 = 60_000;
 
 /// A thread with a reservation.
-struct Held {
+struct AdmittedThread {
     wish: usize,
     thread: Thread,
     /// The name that the daemon uses.
@@ -42,7 +42,7 @@ struct Client<'a> {
     /// `None` after the daemon has ended.
     asker: Option<Asker>,
     name: String,
-    held: Vec<Held>,
+    held: Vec<AdmittedThread>,
     /// Threads that match but get no reservation. Each is reported once.
     refused: BTreeSet<(i32, u64)>,
     groups: Groups,
@@ -111,7 +111,7 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
     }
     let exit = ended?;
     if let Some(seen) = seen {
-        let cpus = Machine::read().online.iter().last().map_or(1, |cpu| cpu.index() + 1);
+        let cpus = Machine::read().cpu_count();
         seen.write(&About {
             name: &client.name,
             what: &what,
@@ -278,7 +278,7 @@ impl Client<'_> {
             let task = Task::implicit(admitted.name.clone(), runtime, period);
             self.reserved.push(Task { deadline, ..task });
         }
-        self.held.push(Held { wish, thread: thread.clone(), name: admitted.name });
+        self.held.push(AdmittedThread { wish, thread: thread.clone(), name: admitted.name });
         Ok(())
     }
 

@@ -5,20 +5,23 @@
 //! Long because it is the life of one program, from beginning to end.
 
 use super::admitting;
-use super::args::{Engine, ExecArgs, Policy};
-use super::book::{Book, Granted, Machine, NotGranted, Terms, explain};
+use super::args::ExecArgs;
+use super::book::{self, Request};
+use super::foreign::Look;
 use super::groups::Groups;
 use super::list;
-use super::promise::{Promise, Sign};
+use super::machine::Machine;
+use super::promise::Promise;
 use super::seen::{About, Seen};
-use super::strangers::Strangers;
 use super::watch::{LATER_MS, SOON_MS, watch};
 use super::wishes::{self, Sight, Wish};
 use super::work::Work;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
-use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_guarantee::admission::{
+    Book, Foreign, Granted, Guarantee, HIGHEST, Regime, Reservation, Sign,
+};
 use layland_linux::exec::{
     Class, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals, Thread, Tid,
     can_have, descendants, has_no_holder, thread, threads_of,
@@ -49,6 +52,7 @@ struct Slot {
 struct Follower<'a> {
     registry: &'a Registry,
     args: &'a ExecArgs,
+    regime: Regime,
     machine: Machine,
     wishes: Vec<Wish>,
     /// The name of the member in the register.
@@ -76,7 +80,7 @@ struct Follower<'a> {
     groups: Groups,
 }
 
-pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
+pub(super) fn run(registry: &Registry, args: &ExecArgs, regime: Regime) -> Outcome {
     let (wishes, groups) = wanted(args)?;
     let signals = Signals::block()
         .map_err(|error| Failure::refused(format!("failed to wait for signals: {error}")))?;
@@ -85,6 +89,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     let mut follower = Follower {
         registry,
         args,
+        regime,
         machine: args.pid.map_or_else(Machine::read, Machine::of),
         wishes,
         name: String::new(),
@@ -175,12 +180,11 @@ pub(super) fn what(args: &ExecArgs) -> String {
 }
 
 impl Follower<'_> {
-    fn terms(&self) -> Terms<'_> {
-        Terms {
+    fn request(&self) -> Request<'_> {
+        Request {
             registry: self.registry,
             machine: &self.machine,
-            engine: Engine::Kernel,
-            policy: self.args.policy(),
+            regime: self.regime,
             cpus: self.args.cpus.as_ref(),
             owner: self.reserving.id(),
             meant: &self.meant,
@@ -204,14 +208,14 @@ impl Follower<'_> {
         let meant = running.into_iter().flat_map(threads_of).filter(is_meant);
         self.meant = meant.map(|thread| thread.tid).collect();
         let admitting = admitting()?;
-        let (mut book, members) = Book::read(&admitting)?;
+        let (mut book, members) = book::read(&admitting)?;
         self.name = self.free_name(&members)?;
-        let strangers = book.strangers(&self.terms(), &members, self.wishes.len());
+        let foreign = self.request().look(&book, &members, self.wishes.len());
         for wish in 0..self.wishes.len() {
-            let slot = self.ask(&mut book, &strangers, &members, &admitting, wish)?;
+            let slot = self.ask(&mut book, &foreign, &members, &admitting, wish)?;
             self.slots.push(slot);
         }
-        self.promise.counts(strangers);
+        self.promise.counts(foreign);
         if self.args.dry_run {
             return Ok(());
         }
@@ -219,31 +223,19 @@ impl Follower<'_> {
         // Write the member to the register first: if it dies before it writes the book, the book
         // does not contain it.
         self.reserving.enter(&admitting, member)?;
-        book.write(&admitting)?;
-        book.reorder(&admitting)
+        book::write(&book, &admitting)?;
+        book::reorder(&book, &admitting)
     }
 
     /// Checks that the kernel and our rights allow what is requested, regardless of the free
     /// capacity.
     fn is_possible(&mut self, main: Option<&Thread>) -> Result<(), Failure> {
-        // The highest priority that any thread gets.
-        const HIGHEST: i32 = 90;
-        let policy = self.args.policy();
+        let regime = self.regime;
         let online = &self.machine.online;
-        let is_anywhere =
-            policy == Policy::Dl && self.args.cpus.as_ref().is_none_or(|cpus| cpus == online);
-        let is_partition = match policy {
-            Policy::Dl => !is_anywhere,
-            Policy::PEdf => online.len() > 1,
-            Policy::PDm
-            | Policy::PRm
-            | Policy::PFp
-            | Policy::DlSp
-            | Policy::Apedf
-            | Policy::A2pedf => false,
-        };
+        let is_partition = regime.is_partition(self.args.cpus.as_ref().unwrap_or(online), online);
+        let is_anywhere = regime == Regime::KernelDl && !is_partition;
         let rules = Rules::read();
-        for wish in self.wishes.iter().filter(|_| policy.has_budgets()) {
+        for wish in self.wishes.iter().filter(|_| regime.has_budgets()) {
             let Reservation { runtime, period, .. } = &wish.reservation;
             rules.check(runtime.at_unit_speed(), *period).map_err(|broken| {
                 let of =
@@ -251,7 +243,7 @@ impl Follower<'_> {
                 Failure::refused(format!("{of}{broken}")).help(broken.help())
             })?;
         }
-        let class = match policy.has_budgets() {
+        let class = match regime.has_budgets() {
             true => Class::Deadline(layland_linux::exec::Reservation::default()),
             false => Class::Fifo(HIGHEST),
         };
@@ -293,7 +285,7 @@ impl Follower<'_> {
     fn ask(
         &mut self,
         book: &mut Book,
-        strangers: &Strangers,
+        foreign: &Foreign,
         members: &[Member],
         admitting: &Admitting,
         wish: usize,
@@ -311,39 +303,32 @@ impl Follower<'_> {
         });
         let name = names.find(|name| !is_taken(name)).unwrap_or(base.clone());
         let reservation = Reservation { name: name.clone(), ..wished.reservation.clone() };
-        let terms = self.terms();
-        match book.admit(strangers, &terms, members, &admitting.runs(), &reservation) {
-            Ok(Granted { cpus, is_partition, decided_by, beside }) => {
-                if !self.args.quiet {
-                    let by = decided_by.map_or(String::new(), |test| format!(" ({test})"));
-                    let what = match reservation.guarantee {
-                        Guarantee::Deadlines if is_first => {
-                            "every deadline of its first thread".to_owned()
-                        }
-                        Guarantee::Deadlines => "every deadline".to_owned(),
-                        Guarantee::Tardiness(most) => format!("at most {most:#} late"),
-                    };
-                    let Reservation { runtime, period, .. } = &reservation;
-                    let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
-                    let on = layland_linux::cpus_named(&cpus.to_string());
-                    let with = match beside.as_slice() {
-                        [] => String::new(),
-                        beside => format!(", beside {}", beside.join(" and ")),
-                    };
-                    let said = format!(
-                        "{is}: {name}, {runtime:#} of every {period:#} on {on} under {}: {what}{by}{with}",
-                        self.args.policy().name()
-                    );
-                    self.unsaid.push((self.slots.len(), said));
-                }
-                let (has_thread, was_given) = (false, false);
-                Ok(Slot { wish, name, reservation, cpus, is_partition, has_thread, was_given })
-            }
-            Err(NotGranted::Refused(refused)) => {
-                Err(explain(&name, &terms, &reservation, &refused))
-            }
-            Err(NotGranted::Failure(failure)) => Err(failure),
+        let granted =
+            self.request().admit(book, foreign, members, &admitting.runs(), &reservation)?;
+        let beside = book::conditions(&granted);
+        let Granted { cpus, is_partition, decided_by, .. } = granted;
+        if !self.args.quiet {
+            let by = decided_by.map_or(String::new(), |test| format!(" ({test})"));
+            let what = match reservation.guarantee {
+                Guarantee::Deadlines if is_first => "every deadline of its first thread".to_owned(),
+                Guarantee::Deadlines => "every deadline".to_owned(),
+                Guarantee::Tardiness(most) => format!("at most {most:#} late"),
+            };
+            let Reservation { runtime, period, .. } = &reservation;
+            let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
+            let on = layland_linux::cpus_named(&cpus.to_string());
+            let with = match beside.as_slice() {
+                [] => String::new(),
+                beside => format!(", beside {}", beside.join(" and ")),
+            };
+            let said = format!(
+                "{is}: {name}, {runtime:#} of every {period:#} on {on} under {}: {what}{by}{with}",
+                self.regime.policy()
+            );
+            self.unsaid.push((self.slots.len(), said));
         }
+        let (has_thread, was_given) = (false, false);
+        Ok(Slot { wish, name, reservation, cpus, is_partition, has_thread, was_given })
     }
 
     fn member(&self) -> Member {
@@ -353,7 +338,7 @@ impl Follower<'_> {
             pid: std::process::id(),
             namespace: layland_linux::pid_namespace(),
             what: self.what.clone(),
-            policy: self.args.policy().name().to_owned(),
+            policy: self.regime.name(),
             cpus: cpus.iter().map(Index::index).collect(),
             is_partition: self.slots.iter().any(|slot| slot.is_partition),
             reserved: self.slots.iter().map(reserved).collect(),
@@ -436,7 +421,7 @@ impl Follower<'_> {
         let machine = self.args.pid.map_or_else(Machine::read, Machine::of);
         let is_as_before = machine.kept == self.machine.kept;
         self.machine = machine;
-        if !is_as_before || self.has_strangers() {
+        if !is_as_before || self.has_more_foreign() {
             match self.still_keeps() {
                 Ok(()) => {}
                 Err(missing) => reasons.push(missing),
@@ -452,13 +437,13 @@ impl Follower<'_> {
     }
 
     /// Returns true if there are threads that no answer has accounted for.
-    fn has_strangers(&mut self) -> bool {
+    fn has_more_foreign(&mut self) -> bool {
         let Ok(register) = super::register() else { return false };
         let members: Vec<Member> = register.members().into_iter().map(|(_, one)| one).collect();
-        let of_policy = members.iter().filter(|member| member.policy == self.args.policy().name());
+        let of_policy = members.iter().filter(|member| member.policy == self.regime.name());
         let count = of_policy.map(|member| member.reserved.len()).sum();
-        let has_budgets = self.args.policy().has_budgets();
-        self.promise.has_strangers(has_budgets, &members, &self.machine.kept, count, &self.meant)
+        let (regime, kept, meant) = (self.regime, &self.machine.kept[..], &self.meant[..]);
+        self.promise.has_more_foreign(&Look { regime, members: &members, kept, count, meant })
     }
 
     /// Checks that the guarantees still hold beside the current foreign load.
@@ -467,10 +452,10 @@ impl Follower<'_> {
     /// Returns a message that describes the shortfall.
     fn still_keeps(&mut self) -> Result<(), String> {
         let Ok(admitting) = admitting() else { return Ok(()) };
-        let Ok((book, members)) = Book::read(&admitting) else { return Ok(()) };
-        let strangers = book.strangers(&self.terms(), &members, 0);
-        let answer = book.still_keeps(&strangers, &self.terms());
-        self.promise.counts(strangers);
+        let Ok((book, members)) = book::read(&admitting) else { return Ok(()) };
+        let foreign = self.request().look(&book, &members, 0);
+        let answer = self.request().still_keeps(&book, &foreign);
+        self.promise.counts(foreign);
         answer
     }
 
@@ -687,10 +672,10 @@ impl Follower<'_> {
         let is_for_each = |wish: &&usize| self.wishes[**wish].is_for_each;
         let Some(&wish) = wishes.iter().find(is_for_each) else { return Ok(None) };
         let admitting = admitting()?;
-        let (mut book, members) = Book::read(&admitting)?;
-        let strangers = book.strangers(&self.terms(), &members, 1);
-        let slot = self.ask(&mut book, &strangers, &members, &admitting, wish)?;
-        self.promise.counts(strangers);
+        let (mut book, members) = book::read(&admitting)?;
+        let foreign = self.request().look(&book, &members, 1);
+        let slot = self.ask(&mut book, &foreign, &members, &admitting, wish)?;
+        self.promise.counts(foreign);
         self.slots.push(slot);
         let member = self.member();
         let written = self.reserving.update(|known| {
@@ -701,8 +686,8 @@ impl Follower<'_> {
         });
         written
             .map_err(|error| Failure::refused(format!("failed to write the register: {error}")))?;
-        book.write(&admitting)?;
-        book.reorder(&admitting)?;
+        book::write(&book, &admitting)?;
+        book::reorder(&book, &admitting)?;
         Ok(Some(self.slots.len() - 1))
     }
 
@@ -711,20 +696,20 @@ impl Follower<'_> {
     fn give(&mut self, thread: &Thread, index: usize) -> Result<Option<Given>, ReservingError> {
         let slot = &mut self.slots[index];
         let cpus: Vec<usize> = slot.cpus.iter().map(Index::index).collect();
-        let place = match (slot.is_partition, self.args.policy()) {
+        let place = match (slot.is_partition, self.regime.has_budgets()) {
             (true, _) => Place::Partition(cpus),
-            (false, Policy::PDm | Policy::PRm | Policy::PFp) => Place::Tied(cpus),
-            (false, _) => Place::Anywhere,
+            (false, true) => Place::Anywhere,
+            (false, false) => Place::Tied(cpus),
         };
         let Reservation { runtime, deadline, period, .. } = &slot.reservation;
-        let class = match self.args.policy().has_budgets() {
+        let class = match self.regime.has_budgets() {
             true => Class::Deadline(layland_linux::exec::Reservation {
                 runtime: runtime.at_unit_speed(),
                 deadline: *deadline,
                 period: *period,
             }),
             false => {
-                let known = admitting().ok().and_then(|admitting| Book::read(&admitting).ok());
+                let known = admitting().ok().and_then(|admitting| book::read(&admitting).ok());
                 let priority =
                     known.and_then(|(book, _)| book.priority(self.reserving.id(), &slot.name));
                 Class::Fifo(priority.unwrap_or(1))
@@ -747,8 +732,8 @@ impl Follower<'_> {
         About {
             name: &self.name,
             what: &self.what,
-            policy: self.args.policy().name(),
-            cpus: self.machine.online.iter().last().map_or(1, |cpu| cpu.index() + 1),
+            policy: self.regime.policy(),
+            cpus: self.machine.cpu_count(),
             tasks: tasks.collect(),
             is_quiet: self.args.quiet,
         }
@@ -766,7 +751,7 @@ impl Follower<'_> {
         let style = Style { ascii: false, colours: terminal::talk_colours() };
         terminal::talk(&table::plain(["thread", "the kernel says"], rows, style));
         let limits = &self.machine.limits;
-        if self.args.policy().has_budgets() && limits.has_hrtick != Some(true) {
+        if self.regime.has_budgets() && limits.has_hrtick != Some(true) {
             terminal::warn(
                 &format!(
                     "budgets are enforced by the tick: a thread that needs more than its runtime takes up to {} more",
@@ -802,10 +787,10 @@ impl Follower<'_> {
 /// Frees the reservations of an owner, and reorders the priorities of the others.
 fn leave_book(owner: &str) -> Result<Admitting, Failure> {
     let admitting = admitting()?;
-    let (mut book, _) = Book::read(&admitting)?;
-    book.leave(owner, |_| true);
-    book.write(&admitting)?;
-    book.reorder(&admitting)?;
+    let (mut book, _) = book::read(&admitting)?;
+    book.leave(owner, book::now(), |_| true);
+    book::write(&book, &admitting)?;
+    book::reorder(&book, &admitting)?;
     Ok(admitting)
 }
 

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   wishes.rs   what is asked for, and for which threads
-//!   book.rs     who is admitted where; asks the tests
-//!   foreign.rs  who has a share of the CPUs besides
-//!   strangers.rs  what else may have these CPUs: threads of others, and what the kernel keeps
+//!   machine.rs  the CPUs of the machine, and the time that the kernel keeps
+//!   foreign.rs  the threads of the machine that were not admitted
+//!   book.rs     reads and writes the book of admissions, and asks it
 //!   promise.rs  whether what was promised still holds
 //!   groups.rs   control groups that are named
 //!   follow.rs   from the first thread to the last
@@ -22,19 +22,20 @@ mod follow;
 mod foreign;
 mod groups;
 mod list;
+pub(crate) mod machine;
 mod promise;
 mod seen;
-pub(crate) mod strangers;
 mod watch;
 mod wishes;
 mod work;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::terminal;
+use args::Engine;
 use layland_linux::{Admitting, Member, Register};
 use layland_policy::Registry;
 
-pub(crate) use args::{EXAMPLES, Engine, ExecArgs, Policy, SOCKET};
+pub(crate) use args::{EXAMPLES, ExecArgs, SOCKET};
 pub(crate) use list::{cpus as cpus_of, thread as thread_of};
 
 pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
@@ -45,16 +46,16 @@ pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
         return leave(name, args);
     }
     let policy = args.policy();
-    if !policy.is_of(args.engine) {
+    let Some(regime) = policy.regime(args.engine) else {
         let (name, other) = match args.engine {
             Engine::Kernel => ("the kernel's own classes", "add --engine ext"),
             Engine::Ext => ("the engine ext", "leave --engine ext out"),
         };
         let message = format!("{name} cannot carry out {}", policy.name());
         return Err(Failure::usage(message).help(other));
-    }
+    };
     match args.engine {
-        Engine::Kernel => follow::run(registry, args),
+        Engine::Kernel => follow::run(registry, args, regime),
         Engine::Ext => client::run(args),
     }
 }

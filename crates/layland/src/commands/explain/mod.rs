@@ -2,12 +2,11 @@
 //! policy, a bundled set or an experiment.
 
 mod codes;
+mod draw;
 mod named;
-pub(crate) mod structure;
 
 use crate::ui::exit::{Exit, Outcome};
-use crate::ui::input::{self, SetArgs};
-use crate::ui::{files, terminal};
+use crate::ui::terminal;
 use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::chains::ChainAnalysis;
@@ -19,7 +18,6 @@ use layland_model::Algorithm;
 use layland_policy::{Registry, Values};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use structure::{Format, explain_structure};
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
@@ -56,7 +54,7 @@ struct Entry {
 
 pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     if let (Some(policy), Some(set)) = (&args.policy, &args.code) {
-        return draw(registry, args, set, policy);
+        return draw::draw(registry, args, set, policy);
     }
     let entries = entries(registry);
     let Some(code) = &args.code else {
@@ -84,24 +82,6 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
         terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
     } else {
         terminal::result(&found.into_iter().map(explain).collect::<Vec<_>>().join("\n"))?;
-    }
-    Ok(Exit::Yes)
-}
-
-/// Draws the structure that a policy derives from a task set.
-fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
-    let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
-    let set = input::load(&SetArgs {
-        set: Some(set.to_owned()),
-        task: Vec::new(),
-        cpus: args.cpus,
-        from: None,
-        unit: None,
-    })?;
-    let drawn = explain_structure(registry, &set.system, policy, format)?;
-    match &args.output {
-        Some(path) => files::write(path, drawn.as_bytes())?,
-        None => terminal::result(&drawn)?,
     }
     Ok(Exit::Yes)
 }
@@ -319,7 +299,6 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         citations: vec![Citation::COMPAGNIN],
     });
     entries.extend(of_chains());
-    #[cfg(feature = "command")]
     entries.extend(of_executors());
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())
@@ -402,7 +381,6 @@ fn of_chains() -> impl Iterator<Item = Entry> {
 }
 
 /// Returns the bounds of `layland ros2`.
-#[cfg(feature = "command")]
 fn of_executors() -> impl Iterator<Item = Entry> {
     layland_ros::bounds::Analysis::ALL.into_iter().map(|bound| Entry {
         code: bound.name().to_owned(),

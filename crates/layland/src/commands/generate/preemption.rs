@@ -1,7 +1,7 @@
 //! The options for non-preemptive regions and cache blocks.
 
-use crate::ui::values::time_of;
 use clap::Args;
+use layland_answers::values::time_of;
 use layland_gen::{Caches, Regions, text};
 use layland_model::{Duration, Rate};
 

@@ -3,9 +3,9 @@
 mod read;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::values::length_of;
 use crate::ui::{input, table, terminal};
 use clap::Args;
+use layland_answers::values::length_of;
 use layland_model::{Duration, Time};
 use layland_ros::bounds::{self, Bounds, NoBound};
 use layland_ros::{Arrivals, Executor, Record, run as simulate};

@@ -1,10 +1,10 @@
 //! The arguments of `layland run`.
 
 use crate::ui::chart::Chart;
-use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{length_of, parse_window, seed_of, time_of};
 use clap::{Args, ValueEnum};
+use layland_answers::Limit;
+use layland_answers::values::{length_of, seed_of, time_of, window_of};
 use layland_engine::reserves::Margin;
 use layland_model::{CpuSet, Duration, Rate, Time};
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
     /// The interval that charts show, as in 10ms..50ms; by default around the first miss
-    #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
+    #[arg(long, value_name = "FROM..TO", value_parser = window_of, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
     /// The contents of the chart in the terminal
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks)]

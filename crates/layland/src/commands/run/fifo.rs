@@ -6,11 +6,14 @@ use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, failure, refused, what};
 use super::{failures, gated};
+use crate::pages::figures::{self, figures};
+use crate::pages::report;
+use crate::pages::window;
 use crate::ui::chart;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::recorded::Recorded;
-use crate::ui::table::{self, figures};
-use crate::ui::{files, interrupt, report, terminal};
+use crate::ui::table;
+use crate::ui::{files, interrupt, terminal};
 use layland_engine::reserves::Reserves;
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
@@ -206,8 +209,8 @@ impl Answer<'_> {
         let end = self.ran.outcome.end.max(Time::from_ns(1));
         let total = &self.ran.summary.total;
         let segments = (total.released + total.preemptions).max(1) as i64;
-        let span = (end.ns() / segments).saturating_mul(chart::SEGMENTS);
-        chart::window(span, end, self.ran.first_miss)
+        let span = (end.ns() / segments).saturating_mul(window::SEGMENTS);
+        window::around(span, end, self.ran.first_miss)
     }
 
     fn recorded(&self) -> Recorded<'_> {
@@ -287,14 +290,14 @@ impl Answer<'_> {
             measured.demotions,
             measured.migrations,
             measured.parks,
-            table::time(measured.asked_ns as f64),
+            figures::time(measured.asked_ns as f64),
             (measured.got_ns - measured.asked_ns) as f64 / (measured.asked_ns.max(1)) as f64
                 * 100.0,
         )];
         if measured.leaked_ns > 0 {
             facts.push(format!(
                 "waiting threads got {} of processor time between an end and the decision after it",
-                table::time(measured.leaked_ns as f64)
+                figures::time(measured.leaked_ns as f64)
             ));
         }
         facts.extend(ahead(&ran.outcome));

@@ -10,10 +10,11 @@ mod replay;
 mod request;
 
 use crate::ui::exit::{Failure, Outcome};
-use crate::ui::gate::{self, Bounds, Held, Suite};
+use crate::ui::gate::{self, Suite};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{files, input, names, terminal};
 use args::Engine;
+use layland_answers::limits::{self, Bounds, Held};
 use layland_model::{Duration, System, TaskId};
 use layland_policy::Registry;
 use layland_trace::Summary;
@@ -51,7 +52,7 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
             format!("a run takes 1 ms to {:#}, and not {duration:#}", layland_linux::LONGEST);
         return Err(Failure::usage(message));
     }
-    gate::known(&args.fail_on, &set.system)?;
+    limits::known(&args.fail_on, &set.system)?;
     let asked = set.system.clone();
     set.system = with_overruns(args, set.system)?;
     let request = Request { registry, args, set, asked, duration, outputs };
@@ -72,7 +73,8 @@ fn gated(
     gate::tell(&args.policy, &held);
     if let Some(path) = &args.junit {
         let name = format!("{set} under {}", args.policy);
-        let suite = Suite { name, result: Ok(summary), held: held.clone() };
+        let suite =
+            Suite { name, result: Ok(summary), held: held.clone(), constraints: Vec::new() };
         files::write(path, gate::junit(&[suite]).as_bytes())?;
     }
     Ok(held)

@@ -2,9 +2,9 @@
 
 use super::request::Request;
 use crate::ui::exit::Failure;
-use crate::ui::gate::{self, Bounds};
 use crate::ui::terminal;
 use layland_analysis::Verdict;
+use layland_answers::limits::{self, Bounds};
 use layland_engine::reserves::Margin;
 use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted, assess};
 use layland_model::System;
@@ -30,7 +30,7 @@ pub(super) fn promise(
     let Request { registry, args, asked, .. } = request;
     let spec = &args.policy;
     let how = margin.map_or_else(String::new, |margin| format!(" --margin {margin}"));
-    let bounds = gate::bounds(&args.fail_on, registry, spec, reserved, &how)?;
+    let bounds = limits::bounds(&args.fail_on, registry, spec, reserved, &how)?;
     let wanted =
         Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
     let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };

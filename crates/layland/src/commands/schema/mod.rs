@@ -1,11 +1,13 @@
 //! `layland schema`: the JSON Schemas of task-set files, and of the JSON output of the program.
 //!
-//! The definitions of `outputs.json` are written by hand, strictly: a member without a definition
-//! is an error, so that a document and its schema cannot diverge unnoticed.
+//! Those of questions are derived from the types of their answers. The definitions of `outputs.json`
+//! are written by hand, strictly: a member without a definition is an error, so that a document and
+//! its schema cannot diverge unnoticed.
 
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::terminal;
 use clap::builder::PossibleValuesParser;
+use layland_answers::{check, schema, simulate};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -59,13 +61,21 @@ pub(crate) struct SchemaArgs {
 pub(crate) fn run(args: &SchemaArgs) -> Outcome {
     let schema = match args.what.as_str() {
         "set" => layland_config::schema(),
-        name => of(name),
+        "check" => titled("check", schema::of::<check::Document<'static>>()),
+        "certificate" => titled("certificate", schema::of::<check::Certificate<'static>>()),
+        "sim" => titled("sim", schema::of::<simulate::Document<'static>>()),
+        name => titled(name, of(name)),
     };
     terminal::result(&format!("{schema:#}\n"))?;
     Ok(Exit::Yes)
 }
 
-/// Returns the schema of an output: its definition, and those that it refers to.
+fn titled(name: &str, mut schema: Value) -> Value {
+    schema["title"] = format!("Layland {}, {name}", env!("CARGO_PKG_VERSION")).into();
+    schema
+}
+
+/// Returns the schema of an output without a type: its definition, and those that it refers to.
 fn of(name: &str) -> Value {
     let all: Map<String, Value> =
         serde_json::from_str(OUTPUTS).expect("the definitions are part of the program");
@@ -80,7 +90,7 @@ fn of(name: &str) -> Value {
         all.into_iter().filter(|(name, _)| used.contains(name)).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": format!("Layland {}, {name}", env!("CARGO_PKG_VERSION")),
+        "title": name,
         "$ref": format!("#/$defs/{name}"),
         "$defs": definitions,
     })

@@ -1,11 +1,13 @@
 //! The arguments of `layland sim`.
 
+use crate::pages::ChartSpan;
 use crate::ui::chart::Chart;
-use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{length_of, parse_window, seed_of};
 use clap::Args;
+use layland_answers::values::{length_of, seed_of, window_of};
+use layland_answers::{Limit, SimulateQuestion};
 use layland_model::{Duration, Time};
+use layland_sim::Horizon;
 use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -71,7 +73,7 @@ pub(crate) struct SimArgs {
     pub output: Vec<PathBuf>,
     /// The interval that charts show, as in 10ms..50ms; by default around the first miss, and in
     /// .html the whole run
-    #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
+    #[arg(long, value_name = "FROM..TO", value_parser = window_of, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
     /// The largest number of segments per policy in a report (.html); a longer run is cut, and the report says so
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Output")]
@@ -109,12 +111,26 @@ pub(crate) struct SimArgs {
 }
 
 impl SimArgs {
-    /// Returns true if a requested output contains the figures of each task.
-    pub(super) fn tells_of_tasks(&self) -> bool {
-        self.tasks
-            || self.json
-            || self.junit.is_some()
-            || !self.output.is_empty()
-            || !self.fail_on.is_empty()
+    /// Returns the question about each set.
+    pub(super) fn question(&self) -> SimulateQuestion {
+        let up_to = |length: Duration| Time::ZERO + length;
+        let until = self.until.map(|until| Horizon::At(up_to(until)));
+        let hyperperiods = self.hyperperiods.map(Horizon::Hyperperiods);
+        let cycle = self.cycle.map(|cycle| Horizon::Recurrence { at_most: up_to(cycle) });
+        SimulateQuestion {
+            policies: self.policy.clone(),
+            horizon: until.or(hyperperiods).or(cycle),
+            seed: self.seed,
+            explore: self.explore,
+            check: self.check,
+            // The text without --tasks has the figures of all tasks together.
+            tasks: self.tasks || self.json || self.junit.is_some() || !self.output.is_empty(),
+            limits: self.fail_on.clone(),
+        }
+    }
+
+    /// Returns what charts and pages show.
+    pub(super) fn shown(&self) -> ChartSpan {
+        ChartSpan { window: self.window, segments: self.segments }
     }
 }

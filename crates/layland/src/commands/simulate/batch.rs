@@ -1,16 +1,18 @@
 //! Simulates many sets, one after the other ([`batch`]). Prints a line for each set and policy,
 //! without charts and files.
 
-use super::comparison::{Comparison, Simulate, Simulated};
-use super::{SimArgs, bounds, policies, verdict};
+use super::SimArgs;
+use crate::pages::figures::{self, figures};
 use crate::ui::batch::{self, Go};
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::gate::{self, Held};
+use crate::ui::gate;
 use crate::ui::input::Set;
 use crate::ui::rows::{Counts, Rows};
-use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
 use clap::builder::styling::AnsiColor;
+use layland_answers::limits::Held;
+use layland_answers::simulate::{PolicyRun, Ran, Watch};
+use layland_answers::{SimulateQuestion, Simulated};
 use layland_model::counted;
 use layland_policy::Registry;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +23,12 @@ const AT_A_TIME: usize = 1;
 const HEADINGS: [&str; 8] = [
     "set",
     "policy",
-    table::IN_FULL[0],
-    table::IN_FULL[1],
-    table::IN_FULL[2],
-    table::IN_FULL[6],
-    table::IN_FULL[7],
-    table::IN_FULL[8],
+    figures::IN_FULL[0],
+    figures::IN_FULL[1],
+    figures::IN_FULL[2],
+    figures::IN_FULL[6],
+    figures::IN_FULL[7],
+    figures::IN_FULL[8],
 ];
 
 /// Extra width for the names and numbers of later sets, which may be longer than those of the
@@ -38,7 +40,7 @@ struct Answer {
     name: String,
     policies: Vec<OfPolicy>,
     /// The document, if documents are printed.
-    json: String,
+    json: Vec<u8>,
     exit: Exit,
 }
 
@@ -49,6 +51,8 @@ struct OfPolicy {
     figures: Option<[String; 9]>,
     missed: u64,
     held: Vec<Held>,
+    /// The constraints on chains.
+    constraints: Vec<Held>,
     /// The violations that the checker found.
     broken: Vec<String>,
 }
@@ -72,20 +76,25 @@ impl OfPolicy {
 pub(super) fn run(
     registry: &Registry,
     args: &SimArgs,
-    specs: &[String],
+    question: &SimulateQuestion,
     first: Set,
     rest: impl Iterator<Item = Result<Set, Failure>> + Send,
 ) -> Outcome {
     refuse_what_shows_one(args)?;
     let interrupt = interrupt::listen();
-    let asked = Simulate { registry, args, quiet: true, interrupt };
+    let watch = Watch { interrupt: Some(interrupt), progress: None };
     let mut out = Answers::new(args, interrupt);
     let sets = std::iter::once(Ok(first)).chain(rest).inspect(|set| {
         if let Some((message, help)) = set.as_ref().ok().and_then(Set::unblocked) {
             terminal::warn(&message, Some(help));
         }
     });
-    let work = |set: Set| answer(&asked, specs, &set);
+    let work = |set: Set| {
+        let name = set.name.clone();
+        let simulated = question.answer(registry, set, &watch);
+        let simulated = simulated.map_err(|error| Failure::from(error).about(&name))?;
+        Ok(Answer::of(simulated, args.json))
+    };
     let worked = batch::each(sets, args.threads, AT_A_TIME, work, |found| out.add(found));
     out.end(worked)
 }
@@ -108,35 +117,34 @@ fn refuse_what_shows_one(args: &SimArgs) -> Result<(), Failure> {
     }
 }
 
-/// Simulates one set. Returns `None` if it was interrupted: figures of a part of its time cannot be
-/// compared with others.
-fn answer(asked: &Simulate<'_>, specs: &[String], set: &Set) -> Result<Option<Answer>, Failure> {
-    let &Simulate { registry, args, .. } = asked;
-    let specs = policies(specs.to_vec(), set);
-    let in_set = |failure: Failure| failure.about(&set.name);
-    let bounds = bounds(registry, args, &specs, set).map_err(in_set)?;
-    let comparison = Comparison::simulate(asked, &specs, set).map_err(in_set)?;
-    if comparison.cut {
-        return Ok(None);
-    }
-    let held = comparison.held(&bounds);
-    let exit = verdict(&comparison.policies, &held, false);
-    let json = match args.json {
-        true => comparison.json_line(exit),
-        false => String::new(),
-    };
-    let of = |(policy, held): (&Simulated, Vec<Held>)| {
-        let ran = policy.result.as_ref().ok();
-        OfPolicy {
-            spec: policy.spec.clone(),
-            figures: ran.filter(|_| !args.json).map(|ran| figures(&ran.summary.total)),
-            missed: ran.map_or(0, |ran| ran.summary.total.missed),
-            held,
-            broken: ran.and_then(|ran| ran.checked.clone()).unwrap_or_default(),
+impl Answer {
+    /// Keeps what is printed. Returns `None` if the simulation was interrupted: figures of a part of
+    /// its time cannot be compared with others.
+    fn of(simulated: Simulated, as_json: bool) -> Option<Answer> {
+        if simulated.interrupted {
+            return None;
         }
-    };
-    let policies = comparison.policies.iter().zip(held).map(of).collect();
-    Ok(Some(Answer { name: set.name.clone(), policies, json, exit }))
+        let json = if as_json { simulated.json_line() } else { Vec::new() };
+        let of = |PolicyRun { spec, result, held }| {
+            let ran = result.ok();
+            let total = ran.as_ref().map(|ran: &Ran| &ran.summary.total);
+            OfPolicy {
+                spec,
+                figures: total.filter(|_| !as_json).map(figures),
+                missed: total.map_or(0, |total| total.missed),
+                held,
+                constraints: ran.as_ref().map_or_else(Vec::new, Ran::constraints),
+                broken: ran.and_then(|ran| ran.broken_rules).unwrap_or_default(),
+            }
+        };
+        let Simulated { set, policies, exit, .. } = simulated;
+        Some(Answer {
+            name: set.name,
+            policies: policies.into_iter().map(of).collect(),
+            json,
+            exit,
+        })
+    }
 }
 
 /// The output, and the counts for its summary.
@@ -185,12 +193,15 @@ impl<'a> Answers<'a> {
         self.sets += 1;
         self.exit = Exit::worst([self.exit, answer.exit].into_iter());
         match self.args.json {
-            true => self.out.write(answer.json.as_bytes())?,
+            true => self.out.write(&answer.json)?,
             false => self.rows(answer)?,
         }
-        for OfPolicy { spec, held, broken, .. } in &answer.policies {
+        for OfPolicy { spec, held, constraints, broken, .. } in &answer.policies {
             let who = format!("{}: {spec}", answer.name);
             gate::tell(&who, held);
+            if held.is_empty() {
+                gate::tell(&who, constraints);
+            }
             if !broken.is_empty() {
                 let broken = broken.join("\n");
                 terminal::talk(&format!("{who}: BROKEN RULES, a bug of layland:\n{broken}"));

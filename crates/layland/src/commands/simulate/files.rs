@@ -1,33 +1,65 @@
-//! `layland sim -o FILE`: writes charts and traces as files, one for each policy.
+//! `layland sim -o FILE`: writes charts and traces as files, one for each policy, and all policies
+//! into one page.
 
-use super::comparison::{Comparison, Ran, Simulated};
+use crate::pages::ChartSpan;
+use crate::pages::simulation::View;
 use crate::ui::exit::Failure;
 use crate::ui::export::{self, Export, Origin};
-use crate::ui::files::{LARGEST_TRACE, NewFile};
-use crate::ui::gate::{Bounds, Held, Suite};
+use crate::ui::files::{self, LARGEST_TRACE, NewFile};
 use crate::ui::output::{FileKind, Output};
-use crate::ui::{chart, files, gate, terminal};
-use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
+use crate::ui::{chart, report, terminal, threads};
+use layland_answers::simulate::{PolicyRun, Ran, Watch};
+use layland_answers::{Set, SimulateQuestion};
+use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions};
 use layland_model::Time;
+use layland_policy::Registry;
 use layland_trace::Labels;
 use layland_trace::json::JsonWriter;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// The files of a simulation.
+pub(super) struct Files<'a> {
+    pub view: View<'a>,
+    /// True for ASCII characters only.
+    pub ascii: bool,
+    /// True if the files that are written are not listed.
+    pub quiet: bool,
+}
+
+/// Writes the files of `-o` about a set, for programs without a command line.
+pub(crate) fn write_files(
+    registry: &Registry,
+    question: &SimulateQuestion,
+    set: Set,
+    shown: ChartSpan,
+    paths: &[PathBuf],
+    interrupt: &AtomicBool,
+) -> Result<(), Failure> {
+    let outputs = Output::all(paths, &[])?;
+    shown.within(question, &set)?;
+    let watch = Watch { interrupt: Some(interrupt), progress: None };
+    let simulated = threads::on(None, || question.ask(registry, set, &watch))??;
+    let view = View { simulated: &simulated, shown, interrupt };
+    let files = Files { view, ascii: false, quiet: true };
+    outputs.iter().try_for_each(|output| files.write(output))
+}
 
 /// Reports after an interrupt what is still written. Writing simulates the same time once more, and
 /// can take as long.
-pub(super) fn say_what_goes_on(path: &Path) {
+fn say_what_goes_on(path: &Path) {
     let path = path.display();
     terminal::talk(&format!("interrupted: writing {path} up to there; Ctrl-C again leaves it out"));
 }
 
-impl Comparison<'_> {
+impl Files<'_> {
     /// Writes a file, or one for each policy.
     pub(super) fn write(&self, output: &Output) -> Result<(), Failure> {
         if output.kind == FileKind::Html {
             return self.write_report(&output.path);
         }
-        let several = self.policies.len() > 1;
-        for policy in &self.policies {
+        let several = self.view.simulated.policies.len() > 1;
+        for policy in &self.view.simulated.policies {
             let Ok(ran) = &policy.result else { continue };
             let path = named(&output.path, several.then_some(policy.spec.as_str()));
             if ran.outcome.interrupted {
@@ -36,7 +68,7 @@ impl Comparison<'_> {
             let written = match output.kind {
                 FileKind::Json => self.write_trace(&path, ran)?,
                 FileKind::Export(export) => self.export(export, &path, policy, ran)?,
-                _ => match self.chart(output, &path, policy, ran, self.window())? {
+                _ => match self.chart(output, &path, policy, ran)? {
                     Some(bytes) => {
                         files::write(&path, &bytes)?;
                         Some(vec![path.clone()])
@@ -49,7 +81,7 @@ impl Comparison<'_> {
                 continue;
             };
             for path in all {
-                if !self.args.quiet {
+                if !self.quiet {
                     let partial =
                         if ran.outcome.interrupted { ", interrupted: partial" } else { "" };
                     terminal::talk(&format!("wrote {}{partial}", path.display()));
@@ -59,38 +91,15 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Returns the result of each limit under each policy, with the guarantees there; empty for a
-    /// policy that rejected the set.
-    pub(super) fn held(&self, bounds: &[Bounds]) -> Vec<Vec<Held>> {
-        let of = |(policy, bounds): (&Simulated, &Bounds)| match &policy.result {
-            Ok(ran) => {
-                let limits = self.args.fail_on.iter();
-                limits.map(|limit| limit.judge(&ran.summary, bounds)).collect()
-            }
-            Err(_) => Vec::new(),
-        };
-        self.policies.iter().zip(bounds).map(of).collect()
-    }
-
-    /// Writes the results for continuous integration.
-    pub(super) fn write_junit(&self, path: &Path, held: Vec<Vec<Held>>) -> Result<(), Failure> {
-        let suites = self.policies.iter().zip(held).map(|(policy, held)| Suite {
-            name: format!("{} under {}", self.set.name, policy.spec),
-            result: policy.result.as_ref().map(|ran| &ran.summary).map_err(String::as_str),
-            held,
-        });
-        files::write(path, gate::junit(&suites.collect::<Vec<_>>()).as_bytes())
-    }
-
     /// Simulates once more and writes the whole trace as it is produced. Returns the file, unless
     /// that was interrupted.
     fn write_trace(&self, path: &Path, ran: &Ran) -> Result<Option<Vec<PathBuf>>, Failure> {
         let failed = |error| files::failed(path, &error);
-        let (labels, over) = (Labels::of(&self.set.system), self.over(ran));
+        let (labels, over) = (Labels::of(&self.view.simulated.set.system), over(ran));
         let file = NewFile::create(path)?;
         let mut writer =
             JsonWriter::new(file, &labels, over, Some(&ran.summary), &export::scratch(path));
-        if self.record(ran, over.0, &mut writer)? {
+        if self.view.record(ran, over.0, &mut writer)? {
             return Ok(None);
         }
         writer.finish().map_err(failed)?.keep()?;
@@ -109,43 +118,21 @@ impl Comparison<'_> {
         &self,
         export: Export,
         path: &Path,
-        policy: &Simulated,
+        policy: &PolicyRun,
         ran: &Ran,
     ) -> Result<Option<Vec<PathBuf>>, Failure> {
-        let (labels, over) = (Labels::of(&self.set.system), self.over(ran));
+        let (labels, over) = (Labels::of(&self.view.simulated.set.system), over(ran));
         let origin = Origin {
-            title: &self.title(policy),
-            provenance: self.provenance(std::slice::from_ref(policy)),
-            seed: Some(self.args.seed),
-            system: Some(&self.set.system),
+            title: &self.view.title(policy),
+            provenance: self.view.provenance(std::slice::from_ref(policy)),
+            seed: Some(self.view.simulated.question.seed),
+            system: Some(&self.view.simulated.set.system),
         };
         let mut file = export.begin(path, &labels, over, &origin)?;
-        if self.record(ran, over.0, &mut file)? {
+        if self.view.record(ran, over.0, &mut file)? {
             return Ok(None);
         }
         file.keep().map(Some)
-    }
-
-    /// Returns the end of a run, and whether that was before its horizon.
-    fn over(&self, ran: &Ran) -> (Time, bool) {
-        (ran.outcome.end, ran.outcome.interrupted)
-    }
-
-    fn title(&self, policy: &Simulated) -> String {
-        format!("{} under {}", self.set.name, policy.spec)
-    }
-
-    /// Returns the SVG chart of each policy that accepts the set, with the policy.
-    pub(super) fn charts(&self) -> Result<Vec<(String, String)>, Failure> {
-        let output = Output { kind: FileKind::Svg, path: PathBuf::new() };
-        let mut charts = Vec::new();
-        for policy in &self.policies {
-            let Ok(ran) = &policy.result else { continue };
-            let chart = self.chart(&output, &output.path, policy, ran, self.window())?;
-            let chart = chart.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            charts.extend(chart.map(|chart| (policy.spec.clone(), chart)));
-        }
-        Ok(charts)
     }
 
     /// Returns a chart as the bytes of a file, unless it was interrupted.
@@ -153,19 +140,14 @@ impl Comparison<'_> {
         &self,
         output: &Output,
         path: &Path,
-        policy: &Simulated,
+        policy: &PolicyRun,
         ran: &Ran,
-        window: (Time, Time),
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let labels = Labels::of(&self.set.system);
-        let title = self.title(policy);
-        let Some(trace) = self.chart_trace(ran, window)? else { return Ok(None) };
-        chart::tell_if_idle(self.args.window, &trace, &path.display().to_string());
-        let title = match self.elsewhere(ran, window) {
-            Some(elsewhere) => format!("{title} ({elsewhere})"),
-            None => title,
-        };
-        let view = View::new(&trace, &labels).window(window.0, window.1);
+        let labels = Labels::of(&self.view.simulated.set.system);
+        let Some(chart) = self.view.chart(policy, ran)? else { return Ok(None) };
+        let shown = &self.view.shown;
+        chart::tell_if_idle(shown.window, &chart.trace, &path.display().to_string());
+        let (view, title) = (chart.view(&labels), chart.title.clone());
         let text = match output.kind {
             FileKind::Pdf => {
                 let options = PdfOptions { title: Some(title.clone()), ..PdfOptions::default() };
@@ -180,10 +162,29 @@ impl Comparison<'_> {
             | FileKind::Json
             | FileKind::Csv
             | FileKind::Export(_)
-            | FileKind::Kernel => view.text(&self.text_options(Rows::Both, Colours::Never)),
+            | FileKind::Kernel => {
+                let charset = chart::charset(self.ascii);
+                view.text(&chart::text_options(Rows::Both, charset, Colours::Never))
+            }
         };
         Ok(Some(text.into_bytes()))
     }
+
+    fn write_report(&self, path: &Path) -> Result<(), Failure> {
+        if self.view.simulated.ran().any(|ran| ran.outcome.interrupted) {
+            say_what_goes_on(path);
+        }
+        let Some(report) = self.view.report()? else {
+            terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
+            return Ok(());
+        };
+        report::write(path, &report, self.quiet)
+    }
+}
+
+/// Returns the end of a run, and whether that was before its horizon.
+fn over(ran: &Ran) -> (Time, bool) {
+    (ran.outcome.end, ran.outcome.interrupted)
 }
 
 /// Returns the path with the policy before the extension of the file.

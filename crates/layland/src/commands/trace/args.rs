@@ -1,8 +1,8 @@
 //! The arguments of `layland trace`.
 
 use crate::ui::chart::Chart;
-use crate::ui::values::{length_of, parse_window, time_of};
 use clap::{Args, Subcommand, ValueEnum};
+use layland_answers::values::{length_of, time_of, window_of};
 use layland_interchange::infer::EVERY;
 use layland_model::{Duration, Rate, Time};
 use std::path::PathBuf;
@@ -129,7 +129,7 @@ pub(crate) struct ViewArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
     /// The part of time that is shown, as in 10ms..50ms; by default around the first miss
-    #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
+    #[arg(long, value_name = "FROM..TO", value_parser = window_of, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
     /// The contents of the chart
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Both, help_heading = "Output")]

@@ -3,11 +3,12 @@
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
 use super::load::{self, Loaded};
 use super::reserved;
+use crate::pages::figures::figures;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::{self, Recorded};
-use crate::ui::table::{self, figures};
+use crate::ui::table;
 use crate::ui::{chart, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;

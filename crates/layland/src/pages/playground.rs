@@ -2,7 +2,7 @@
 //!
 //! The page is a file beside the program, which would be a quarter larger if it contained the page.
 
-use super::input::Set;
+use layland_answers::Set;
 use layland_report::playground::{MOST_TASKS, Start, fragment};
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,17 @@
+//! What will happen? A run under each policy, side by side ([`SimulateQuestion`]).
+//!
+//! Each policy is simulated once with streaming statistics, so that memory does not grow with
+//! simulated time. The contents of charts and files are simulated again
+//! ([`record`](Simulated::record)), which gives the same schedule.
+
+mod ask;
+mod chains;
+mod document;
+mod question;
+mod simulated;
+
+pub use ask::Watch;
+pub use chains::OfChain;
+pub use document::Document;
+pub use question::{SimulateQuestion, usual_end};
+pub use simulated::{PolicyRun, Ran, Simulated};

@@ -1,0 +1,137 @@
+//! The result for one set.
+
+use super::ask::cannot_start;
+use super::chains;
+use super::question::SimulateQuestion;
+use crate::limits::Held;
+use crate::{Exit, Set, Unanswered};
+use layland_model::{System, Time};
+use layland_policy::{Policy, Schedules};
+use layland_sim::{Horizon, SimOptions, simulate};
+use layland_trace::{ChainFigures, Recorder, Refusals, Summary};
+use std::sync::atomic::AtomicBool;
+
+/// The complete result for one set.
+pub struct Simulated {
+    /// The set.
+    pub set: Set,
+    /// The question, with its policies in the notation of the output.
+    pub question: SimulateQuestion,
+    /// The length of the simulation.
+    pub horizon: Horizon,
+    /// The results of the policies, in the order of the question.
+    pub policies: Vec<PolicyRun>,
+    /// True if the simulations were interrupted.
+    pub interrupted: bool,
+    /// The exit code of the command.
+    pub exit: Exit,
+}
+
+/// The result of one policy.
+pub struct PolicyRun {
+    /// The policy with its options.
+    pub spec: String,
+    /// The run, or the reason why the policy rejected the set.
+    pub result: Result<Ran, String>,
+    /// The result of each limit; empty if the policy rejected the set.
+    pub held: Vec<Held>,
+}
+
+/// The data of one simulation.
+pub struct Ran {
+    /// The set, with the ranks of an explored order.
+    pub(super) system: System,
+    pub(super) policy: Box<dyn Policy>,
+    /// The outcome without the policy, which for many tasks occupies hundreds of megabytes.
+    pub outcome: layland_sim::Outcome<()>,
+    /// The figures.
+    pub summary: Summary,
+    /// The first deadline that was missed.
+    pub first_miss: Option<Time>,
+    /// The requests that the policy refused.
+    pub refusals: Refusals,
+    /// The measurements of the chains of the set.
+    pub chains: Vec<ChainFigures>,
+    /// The violations that the checker found; `None` if they were not asked for, or the check was
+    /// interrupted.
+    pub broken_rules: Option<Vec<String>>,
+}
+
+impl Simulated {
+    /// Returns the simulations that took place.
+    pub fn ran(&self) -> impl Iterator<Item = &Ran> {
+        self.policies.iter().filter_map(|policy| policy.result.as_ref().ok())
+    }
+
+    /// Simulates again up to some time, for the contents of charts and files. Returns true if that
+    /// was interrupted. After an interrupt of the answer itself, its time is recorded in any case.
+    ///
+    /// # Errors
+    /// If the simulation cannot start up to this time.
+    pub fn record<R: Recorder>(
+        &self,
+        ran: &Ran,
+        until: Time,
+        recorder: &mut R,
+        interrupt: Option<&AtomicBool>,
+    ) -> Result<bool, Unanswered> {
+        let options = SimOptions {
+            horizon: Horizon::At(until),
+            seed: self.question.seed,
+            explore: self.question.explore,
+            interrupt: interrupt.filter(|_| !self.interrupted),
+            progress: None,
+        };
+        simulate(&ran.system, ran.policy.clone(), recorder, &options)
+            .map(|outcome| outcome.interrupted)
+            .map_err(cannot_start)
+    }
+}
+
+impl PolicyRun {
+    /// Returns true if the schedule breaks a rule, which is a bug of Layland.
+    fn is_broken(&self) -> bool {
+        let broken = |ran: &Ran| ran.broken_rules.as_ref().is_some_and(|found| !found.is_empty());
+        self.result.as_ref().is_ok_and(broken)
+    }
+
+    /// Returns true if the policy took the set and every entry into it, and every limit holds; or,
+    /// without limits, if every deadline and every constraint on a chain was met.
+    fn is_kept(&self) -> bool {
+        let holds = |ran: &Ran| match &self.held[..] {
+            [] => ran.summary.total.missed == 0 && ran.keeps_constraints(),
+            held => held.iter().all(|held| held.found.is_none()),
+        };
+        self.result.as_ref().is_ok_and(|ran| holds(ran) && ran.refusals.entries == 0)
+    }
+}
+
+impl Ran {
+    /// Returns the constraints on the chains of the set, in the form of limits.
+    pub fn constraints(&self) -> Vec<Held> {
+        chains::constraints(&self.system, &self.chains)
+    }
+
+    /// Returns true if no chain of the run exceeded a constraint.
+    pub fn keeps_constraints(&self) -> bool {
+        self.constraints().iter().all(|held| held.found.is_none())
+    }
+
+    /// Returns the kind of schedules that its policy makes.
+    pub fn schedules(&self) -> Schedules {
+        self.policy.needs().schedules
+    }
+}
+
+/// Returns the exit code: yes if every policy kept what was asked of it.
+pub(super) fn exit(policies: &[PolicyRun], interrupted: bool) -> Exit {
+    if policies.iter().any(PolicyRun::is_broken) {
+        Exit::Bug
+    } else if interrupted {
+        Exit::Interrupted
+    } else if policies.iter().all(PolicyRun::is_kept) {
+        Exit::Yes
+    } else {
+        Exit::No
+    }
+}

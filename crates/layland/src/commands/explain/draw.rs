@@ -1,0 +1,55 @@
+//! `layland explain SET --policy P`: draws the structure that a policy derives from a task set.
+
+use super::ExplainArgs;
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::input::{self, SetArgs};
+use crate::ui::{files, terminal};
+use layland_answers::Structure;
+use layland_policy::Registry;
+use std::path::Path;
+
+/// Draws the structure that a policy derives from a task set.
+pub(super) fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
+    let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
+    let set = input::load(&SetArgs {
+        set: Some(set.to_owned()),
+        task: Vec::new(),
+        cpus: args.cpus,
+        from: None,
+        unit: None,
+    })?;
+    let structure = Structure::of(registry, &set.system, policy)?;
+    let drawn = match format {
+        Format::Text => structure.text(),
+        Format::Svg => structure.svg(),
+        Format::Dot => structure.dot(),
+    };
+    match &args.output {
+        Some(path) => files::write(path, drawn.as_bytes())?,
+        None => terminal::result(&drawn)?,
+    }
+    Ok(Exit::Yes)
+}
+
+/// The format of a drawing.
+#[derive(Clone, Copy)]
+enum Format {
+    Text,
+    Svg,
+    Dot,
+}
+
+impl Format {
+    /// Returns the format for the extension of a file.
+    fn of(path: &Path) -> Result<Format, Failure> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => Ok(Format::Svg),
+            Some("dot" | "gv") => Ok(Format::Dot),
+            Some("txt") => Ok(Format::Text),
+            Some(_) | None => {
+                Err(Failure::usage(format!("what should be drawn into {}?", path.display()))
+                    .help("end its name in .svg, .dot or .txt"))
+            }
+        }
+    }
+}
