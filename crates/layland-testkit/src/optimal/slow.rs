@@ -3,6 +3,7 @@
 
 use layland_model::{CpuId, Index, JobId, TaskId};
 use layland_policy::{Action, Event};
+use layland_trace::Trace;
 use std::collections::BTreeMap;
 
 /// The relevant part of an event for a twin.
@@ -119,4 +120,28 @@ pub(super) fn place<T: AsMut<Seat>>(tasks: &mut [T], chosen: &[usize], now: i64,
             seats[at].cpu = (0..cpus).find(|&cpu| !used(&seats, cpu));
         }
     }
+}
+
+/// A job of a trace that a twin schedules again.
+pub(super) struct FutureJob {
+    pub id: JobId,
+    pub release: i64,
+    pub deadline: i64,
+    pub needs: i64,
+}
+
+/// The jobs of a task in a trace, in their order.
+pub(super) fn jobs_of(trace: &Trace, task: TaskId) -> Vec<FutureJob> {
+    let of_task = trace.jobs.iter().filter(|record| record.job.id.task == task);
+    let mut jobs: Vec<FutureJob> = of_task
+        .map(|record| FutureJob {
+            id: record.job.id,
+            release: record.job.release.ns(),
+            deadline: record.job.deadline.ns(),
+            // A job that did not complete in the trace does not complete in the twin either.
+            needs: record.completion().map_or(i64::MAX, |_| record.executed.ns()),
+        })
+        .collect();
+    jobs.sort_by_key(|job| job.id);
+    jobs
 }

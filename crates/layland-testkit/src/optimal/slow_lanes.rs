@@ -17,19 +17,11 @@
 //!    `d_i - t - sum_{x in hp_i} (al_{x,j} + (d_i - d_x) u_{x,j}) - sum_{y < j} al_{i,y}`.
 //! 5. Lane `j` runs the first task in this order with `al_{i,j} > 0` that runs on no lane below `j`.
 
-use super::slow::{Seat, place};
+use super::slow::{FutureJob, Seat, jobs_of, place};
 use layland_model::{JobId, System, TaskId};
 use layland_offline::RateGrid;
 use layland_trace::Trace;
 use std::collections::VecDeque;
-
-/// A future job.
-struct FutureJob {
-    id: JobId,
-    release: i64,
-    deadline: i64,
-    needs: i64,
-}
 
 /// A task, by rank.
 struct LaneTask {
@@ -55,29 +47,16 @@ impl AsMut<Seat> for LaneTask {
 }
 
 fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<LaneTask> {
-    let state = |task: TaskId| {
-        let of_task = trace.jobs.iter().filter(|record| record.job.id.task == task);
-        let mut jobs: Vec<FutureJob> = of_task
-            .map(|record| FutureJob {
-                id: record.job.id,
-                release: record.job.release.ns(),
-                deadline: record.job.deadline.ns(),
-                // A job that did not complete in the trace does not complete here either.
-                needs: record.completion().map_or(i64::MAX, |_| record.executed.ns()),
-            })
-            .collect();
-        jobs.sort_by_key(|job| job.id);
-        LaneTask {
-            rate: grid.tasks[task].numerator,
-            shortest: grid.tasks[task].window.ns(),
-            jobs: jobs.into(),
-            job: None,
-            from: 0,
-            until: 0,
-            ends: 0,
-            left: vec![0; system.platform.cpu_count()],
-            seat: Seat::default(),
-        }
+    let state = |task: TaskId| LaneTask {
+        rate: grid.tasks[task].numerator,
+        shortest: grid.tasks[task].window.ns(),
+        jobs: jobs_of(trace, task).into(),
+        job: None,
+        from: 0,
+        until: 0,
+        ends: 0,
+        left: vec![0; system.platform.cpu_count()],
+        seat: Seat::default(),
     };
     system.by_rank().into_iter().map(state).collect()
 }

@@ -2,19 +2,11 @@
 //! trace, and returns the running jobs in every nanosecond. Each nanosecond is decided from
 //! scratch, by sorting all tasks.
 
-use super::slow::{Seat, place};
+use super::slow::{FutureJob, Seat, jobs_of, place};
 use layland_model::{JobId, System, TaskId};
 use layland_offline::RateGrid;
 use layland_trace::Trace;
 use std::collections::VecDeque;
-
-/// A future job.
-struct FutureJob {
-    id: JobId,
-    release: i64,
-    deadline: i64,
-    needs: i64,
-}
 
 /// A task, by rank.
 struct PlaneTask {
@@ -37,17 +29,8 @@ impl AsMut<Seat> for PlaneTask {
 
 fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<PlaneTask> {
     let state = |task: TaskId| {
-        let of_task = trace.jobs.iter().filter(|record| record.job.id.task == task);
-        let mut jobs: Vec<FutureJob> = of_task
-            .map(|record| FutureJob {
-                id: record.job.id,
-                release: record.job.release.ns(),
-                deadline: grid.down(record.job.deadline.ns()),
-                // A job that did not complete in the trace does not complete here either.
-                needs: record.completion().map_or(i64::MAX, |_| record.executed.ns()),
-            })
-            .collect();
-        jobs.sort_by_key(|job| job.id);
+        let mut jobs = jobs_of(trace, task);
+        jobs.iter_mut().for_each(|job| job.deadline = grid.down(job.deadline));
         PlaneTask {
             rate: grid.tasks[task].numerator,
             jobs: jobs.into(),

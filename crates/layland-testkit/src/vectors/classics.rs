@@ -5,6 +5,7 @@
 //! They are multiplied by the common denominator of all expected values of a run, and then stand
 //! for nanoseconds.
 
+use super::reading::{list, read, same};
 use super::verdict::{Read, Verdict};
 use crate::registry;
 use layland_analysis::{
@@ -41,40 +42,12 @@ const POLICIES: &[(&str, &str)] = &[
 
 /// Runs a vector of the schema `layland-global-classics/1`.
 pub(super) fn run(vector: &Value) -> Verdict {
-    let outcome = match vector["kind"].as_str() {
+    match vector["kind"].as_str() {
         Some("periodic" | "sporadic") => analyses(vector).and_then(|()| schedules(vector)),
         Some("subtasks") => subtasks(vector),
         Some(_) | None => Err("it has no known kind".to_owned()),
-    };
-    match outcome {
-        Err(difference) => Verdict::Failed(difference),
-        Ok(()) => Verdict::Passed,
     }
-}
-
-fn read<T>(value: Option<T>, what: &str) -> Read<T> {
-    value.ok_or_else(|| format!("the vector has no {what}"))
-}
-
-fn list<'a>(value: &'a Value, what: &str) -> Read<&'a Vec<Value>> {
-    read(value.as_array(), what)
-}
-
-fn same(what: &str, expected: &Value, found: &Value) -> Read<()> {
-    if expected == found {
-        return Ok(());
-    }
-    if let (Value::Array(expected), Value::Array(found)) = (expected, found) {
-        for at in 0..expected.len().max(found.len()) {
-            if expected.get(at) != found.get(at) {
-                let show =
-                    |value: Option<&Value>| value.map_or("nothing".to_owned(), Value::to_string);
-                let (expected, found) = (show(expected.get(at)), show(found.get(at)));
-                return Err(format!("{what}[{at}]: expected {expected}, found {found}"));
-            }
-        }
-    }
-    Err(format!("{what}: expected {expected}, found {found}"))
+    .into()
 }
 
 /// Returns the least common denominator of all fractions in a value.

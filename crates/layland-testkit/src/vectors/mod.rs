@@ -13,6 +13,7 @@ mod levels;
 mod locks;
 mod mixed;
 mod mixed_runtime;
+mod reading;
 mod reservations;
 mod run_qps;
 mod servers;

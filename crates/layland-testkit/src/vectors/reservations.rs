@@ -4,6 +4,7 @@
 //! Times are whole units, which stand for nanoseconds. Times of `arith = ideal` are rational: they
 //! are multiplied by the common denominator of all expected values, so that nothing is rounded.
 
+use super::reading::{integer, read};
 use super::verdict::{Read, Verdict};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Rate, Request, RequestKind,
@@ -20,25 +21,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-fn read<T>(value: Option<T>, what: &str) -> Read<T> {
-    value.ok_or_else(|| format!("the vector has no {what}"))
-}
-
-fn integer(value: &Value, what: &str) -> Read<i64> {
-    read(value.as_i64(), what)
-}
-
 fn rate(value: &Value) -> Read<Rate> {
     match value {
         Value::String(text) => read(text.parse().ok(), "number"),
         number => integer(number, "number").map(Rate::whole),
-    }
-}
-
-fn verdict(difference: Read<Option<String>>) -> Verdict {
-    match difference {
-        Ok(None) => Verdict::Passed,
-        Ok(Some(what)) | Err(what) => Verdict::Failed(what),
     }
 }
 
@@ -57,7 +43,7 @@ fn umax(rt: &Value) -> Read<Rate> {
 
 /// Runs a vector of type `grub_ledger`.
 pub(super) fn ledger(vector: &Value) -> Verdict {
-    verdict(run_ledger(vector))
+    run_ledger(vector).into()
 }
 
 fn run_ledger(vector: &Value) -> Read<Option<String>> {
@@ -227,7 +213,7 @@ impl Policy for Observed {
 
 /// Runs a vector of type `grub_schedule`.
 pub(super) fn schedule(vector: &Value) -> Verdict {
-    verdict(run_schedule(vector))
+    run_schedule(vector).into()
 }
 
 /// Returns the least common denominator of all numbers in a value.

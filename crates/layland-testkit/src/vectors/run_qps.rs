@@ -4,6 +4,7 @@
 //! denominator of all rates and execution times, which makes every instant of the schedule a whole
 //! number of nanoseconds.
 
+use super::reading::{list, read, same};
 use super::verdict::Verdict;
 use crate::registry;
 use layland_model::{Behaviour, Duration, ExecutionModel, Rate, Service, System, Task, Time};
@@ -20,46 +21,17 @@ use serde_json::{Value, json};
 
 /// Runs a vector of the schema `layland-run-qps/1`.
 pub(super) fn run(vector: &Value) -> Verdict {
-    let outcome = match vector["kind"].as_str() {
+    match vector["kind"].as_str() {
         Some("periodic" | "sporadic") => schedules(vector),
         Some("reject") => rejections(vector),
         Some("quantise") => quantised(vector),
         Some(_) | None => Err("it has no known kind".to_owned()),
-    };
-    match outcome {
-        Ok(()) => Verdict::Passed,
-        Err(difference) => Verdict::Failed(difference),
     }
-}
-
-fn read<T>(value: Option<T>, what: &str) -> Result<T, String> {
-    value.ok_or_else(|| format!("the vector has no {what}"))
-}
-
-fn list<'a>(value: &'a Value, what: &str) -> Result<&'a Vec<Value>, String> {
-    read(value.as_array(), what)
+    .into()
 }
 
 fn rate(value: &Value) -> Result<Rate, String> {
     read(value.as_str().and_then(|text| text.parse().ok()), "rate")
-}
-
-/// Compares a value of the vector with what was found.
-fn same(what: &str, expected: &Value, found: &Value) -> Result<(), String> {
-    if expected == found {
-        return Ok(());
-    }
-    if let (Value::Array(expected), Value::Array(found)) = (expected, found) {
-        for at in 0..expected.len().max(found.len()) {
-            if expected.get(at) != found.get(at) {
-                let show =
-                    |value: Option<&Value>| value.map_or("nothing".to_owned(), Value::to_string);
-                let (expected, found) = (show(expected.get(at)), show(found.get(at)));
-                return Err(format!("{what}[{at}]: expected {expected}, found {found}"));
-            }
-        }
-    }
-    Err(format!("{what}: expected {expected}, found {found}"))
 }
 
 /// Returns a rational in the notation of the vectors.

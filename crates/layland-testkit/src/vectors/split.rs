@@ -2,6 +2,7 @@
 //!
 //! Times are whole units, which stand for nanoseconds.
 
+use super::reading::list;
 use super::verdict::{Read, Verdict};
 use layland_checker::check;
 use layland_model::{
@@ -14,17 +15,6 @@ use layland_policy::split::Split;
 use layland_sim::{SimOptions, simulate};
 use layland_trace::Trace;
 use serde_json::{Value, json};
-
-fn verdict(difference: Read<Option<String>>) -> Verdict {
-    match difference {
-        Ok(None) => Verdict::Passed,
-        Ok(Some(what)) | Err(what) => Verdict::Failed(what),
-    }
-}
-
-fn list<'a>(value: &'a Value, what: &str) -> Read<&'a Vec<Value>> {
-    value.as_array().ok_or_else(|| format!("the vector has no {what}"))
-}
 
 fn numbers(value: &Value, what: &str) -> Read<Vec<i64>> {
     let number = |value: &Value| value.as_i64().ok_or_else(|| format!("{what} has no number"));
@@ -88,12 +78,12 @@ pub(super) fn assignment(vector: &Value) -> Verdict {
         }
         Ok(None)
     };
-    verdict(of())
+    of().into()
 }
 
 /// Runs a vector of type `split_runtime`.
 pub(super) fn runtime(vector: &Value) -> Verdict {
-    verdict(first_difference(vector))
+    first_difference(vector).into()
 }
 
 fn first_difference(vector: &Value) -> Read<Option<String>> {

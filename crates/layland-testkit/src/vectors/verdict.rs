@@ -16,6 +16,22 @@ pub enum Verdict {
     NotSupported(String),
 }
 
+/// The first difference, if there is any.
+impl From<Read<Option<String>>> for Verdict {
+    fn from(difference: Read<Option<String>>) -> Self {
+        match difference {
+            Ok(None) => Verdict::Passed,
+            Ok(Some(what)) | Err(what) => Verdict::Failed(what),
+        }
+    }
+}
+
+impl From<Read<()>> for Verdict {
+    fn from(outcome: Read<()>) -> Self {
+        outcome.map(|()| None).into()
+    }
+}
+
 /// The verdicts of many vectors.
 #[derive(Clone, Debug, Default)]
 pub struct VectorReport {

@@ -5,6 +5,7 @@
 //! Times are whole units, which stand for nanoseconds.
 
 use super::mixed_runtime;
+use super::reading::{integer, list};
 use super::verdict::{Read, Verdict};
 use crate::registry;
 use layland_model::{
@@ -15,14 +16,6 @@ use layland_offline::criticality::virtual_deadlines::{
     Factors, Grid, STEPS, VirtualDeadlines, exact, factors, longest_length, tuned_on, whole,
 };
 use serde_json::{Value, json};
-
-fn integer(value: &Value, what: &str) -> Read<i64> {
-    value.as_i64().ok_or_else(|| format!("the vector has no {what}"))
-}
-
-fn list<'a>(value: &'a Value, what: &str) -> Read<&'a Vec<Value>> {
-    value.as_array().ok_or_else(|| format!("the vector has no {what}"))
-}
 
 /// Returns `(T, D, z, C)` of a task in either form.
 fn parameters(task: &Value) -> Read<(i64, i64, u8, Vec<i64>)> {
@@ -68,13 +61,6 @@ fn number(rate: &Rate) -> Value {
     }
 }
 
-fn verdict(difference: Read<Option<String>>) -> Verdict {
-    match difference {
-        Ok(None) => Verdict::Passed,
-        Ok(Some(what)) | Err(what) => Verdict::Failed(what),
-    }
-}
-
 fn compare(what: &str, found: &Value, wanted: &Value) -> Option<String> {
     (found != wanted).then(|| format!("{what} is {found}, not {wanted}"))
 }
@@ -101,7 +87,7 @@ pub(super) fn analysis(vector: &Value) -> Verdict {
         }
         Ok(None)
     };
-    verdict(of())
+    of().into()
 }
 
 /// Searches in steps of one unit, like the reference.
@@ -175,7 +161,7 @@ pub(super) fn partition(vector: &Value) -> Verdict {
         }
         Ok(None)
     };
-    verdict(of())
+    of().into()
 }
 
 /// Runs a vector of type `mc_levels`.
@@ -196,7 +182,7 @@ pub(super) fn levels(vector: &Value) -> Verdict {
         let found = json!({ "verdict": word(&found), "k": cut, "x": x });
         Ok(compare("the answer", &found, &vector["expect"]))
     };
-    verdict(of())
+    of().into()
 }
 
 /// Runs a vector of type `mc_runtime`, like those of the other mechanisms.
