@@ -58,7 +58,7 @@ fn certificate<'a>(registry: &Registry, checked: &'a Checked) -> Certificate<'a>
         };
         let proof = known(system).and(known_options(registry, policy)).and(proof);
         let analysed = policy.proven.as_ref().map(|proven| &proven.analysed);
-        let (proof, without) = proof.map_or_else(|why| (None, Some(why)), |it| (Some(it), None));
+        let (proof, without) = or_reason(proof);
         OfPolicy {
             policy: &policy.spec,
             verdict: policy.verdict.name(),
@@ -84,7 +84,7 @@ fn certificate<'a>(registry: &Registry, checked: &'a Checked) -> Certificate<'a>
             false => said.test.prove(system, finding).map(|proof| of_proof(&proof, system)),
         };
         let proof = known(system).and(proof.map_err(str::to_owned));
-        let (proof, without) = proof.map_or_else(|why| (None, Some(why)), |it| (Some(it), None));
+        let (proof, without) = or_reason(proof);
         let (test, verdict) = (said.test.name, finding.verdict.name());
         claims.then_some(OfAnyPolicy { test, verdict, proof, without })
     });
@@ -94,6 +94,16 @@ fn certificate<'a>(registry: &Registry, checked: &'a Checked) -> Certificate<'a>
         set: &checked.set.name,
         answers: answers.collect(),
         any_policy: any_policy.collect(),
+    }
+}
+
+/// Returns the proof, or the reason why there is none.
+fn or_reason(
+    proof: Result<ProofDocument<'_>, String>,
+) -> (Option<ProofDocument<'_>>, Option<String>) {
+    match proof {
+        Ok(proof) => (Some(proof), None),
+        Err(why) => (None, Some(why)),
     }
 }
 
