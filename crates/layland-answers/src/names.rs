@@ -35,8 +35,5 @@ pub fn distinct_policies(registry: &Registry, asked: &[String]) -> Result<Vec<St
 /// Reports an unknown policy.
 pub fn unknown_policy(error: &BuildError) -> Unanswered {
     let failure = Unanswered::usage(error.to_string());
-    match error.is_about_the_name() {
-        true => failure.help("`layland policies` lists them"),
-        false => failure,
-    }
+    if error.is_about_the_name() { failure.help("`layland policies` lists them") } else { failure }
 }

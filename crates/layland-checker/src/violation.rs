@@ -133,7 +133,7 @@ pub enum Violation {
     #[error("{job} is aborted at {at}, and the policy aborts nothing")]
     Aborted { job: JobName, at: Time },
     /// The set: a job is aborted before its deadline.
-    #[error("{job} is given up at {at}, before its deadline {deadline}")]
+    #[error("{job} is aborted at {at}, before its deadline {deadline}")]
     GivenUpEarly { job: JobName, at: Time, deadline: Time },
     /// The set: a late job runs on although its task aborts late jobs.
     #[error("{job} runs on after its deadline {deadline}, at which its task gives it up")]
@@ -172,7 +172,7 @@ pub enum Violation {
     #[error("{job} gets {got} of its piece on CPU {cpu}, and the budget is {budget}")]
     OtherBudget { job: JobName, cpu: CpuId, got: Duration, budget: Duration },
     /// The rule: a job is aborted that has not used up its pieces.
-    #[error("{job} is given up at {at}, and has not used up its pieces")]
+    #[error("{job} is aborted at {at}, and has not used up its pieces")]
     GivenUpWithin { job: JobName, at: Time },
     /// The rule: a job is aborted that may still meet its deadline.
     #[error("{job} is aborted at {at}, and may still complete by its deadline {deadline}")]

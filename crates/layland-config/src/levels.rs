@@ -25,8 +25,5 @@ pub(crate) fn by_default(system: &System, has_rank: impl Fn(TaskId) -> bool) -> 
         at.is_some_and(|at| at.is_ok())
     };
     let mut sharing = system.tasks.iter().filter(|(_, task)| is_shared(task.priority));
-    match sharing.all(|(id, _)| has_rank(id)) {
-        true => None,
-        false => Some(InLevel::Fifo),
-    }
+    if sharing.all(|(id, _)| has_rank(id)) { None } else { Some(InLevel::Fifo) }
 }

@@ -212,17 +212,16 @@ fn time<T: FromStr>(text: &str) -> Option<T> {
 /// );
 /// ```
 pub fn to_line(system: &System) -> String {
-    let mut line = match is_plain(system) {
-        true => plain_line(system),
-        false => {
-            let text = taskset::to_toml(system);
-            let mut line = String::with_capacity(text.len());
-            // Our own output is valid TOML.
-            if let Ok(document) = DeTable::parse(&text) {
-                table_line(document.get_ref(), &mut line);
-            }
-            line
+    let mut line = if is_plain(system) {
+        plain_line(system)
+    } else {
+        let text = taskset::to_toml(system);
+        let mut line = String::with_capacity(text.len());
+        // Our own output is valid TOML.
+        if let Ok(document) = DeTable::parse(&text) {
+            table_line(document.get_ref(), &mut line);
         }
+        line
     };
     line.push('\n');
     line

@@ -106,20 +106,20 @@ impl<'a> Assessor<'a> {
     /// Returns the finding of a test that holds for every policy, even one that drops jobs.
     fn of_all(&self, known: &Known<'_>, at: usize) -> Arc<Stated> {
         let test = &catalogue::TESTS[at];
-        match test.subject == Subject::SomeScheduler && self.system.levels.is_mixed() {
-            true => Arc::new(Stated::new(necessary::of_what_none_may_drop(test, self.system))),
-            false => known.test(at),
+        if test.subject == Subject::SomeScheduler && self.system.levels.is_mixed() {
+            Arc::new(Stated::new(necessary::of_what_none_may_drop(test, self.system)))
+        } else {
+            known.test(at)
         }
     }
 
     fn believed(&self, finding: Arc<Stated>) -> Arc<Stated> {
         let is_yes = (*finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::Yes);
-        match is_yes && may_skip_in_time(self.system) {
-            true => {
-                let reason = Reason::Holds(SKIPS_IN_TIME);
-                Arc::new(Stated::new(Ok(Finding::new(Verdict::Unknown, reason))))
-            }
-            false => finding,
+        if is_yes && may_skip_in_time(self.system) {
+            let reason = Reason::Holds(SKIPS_IN_TIME);
+            Arc::new(Stated::new(Ok(Finding::new(Verdict::Unknown, reason))))
+        } else {
+            finding
         }
     }
 }

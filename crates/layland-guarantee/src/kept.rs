@@ -219,9 +219,11 @@ fn grow_pieces(own: &mut [Piece], (before, after): (&System, &System), id: TaskI
             continue;
         }
         piece.offset = offset;
-        piece.deadline = match at + 1 == count {
-            false if cuts => piece.budget.at_unit_speed(),
-            false | true => after.tasks[id].deadline - offset,
+        let is_last = at + 1 == count;
+        piece.deadline = if cuts && !is_last {
+            piece.budget.at_unit_speed()
+        } else {
+            after.tasks[id].deadline - offset
         };
         offset += piece.deadline;
     }

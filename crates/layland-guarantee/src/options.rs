@@ -165,9 +165,10 @@ impl AssessOptions {
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        match self.tests.is_empty() {
-            true => self.effort != Effort::Quick || !catalogue::LONG.contains(&name),
-            false => self.tests.iter().any(|test| test.eq_ignore_ascii_case(name)),
+        if self.tests.is_empty() {
+            self.effort != Effort::Quick || !catalogue::LONG.contains(&name)
+        } else {
+            self.tests.iter().any(|test| test.eq_ignore_ascii_case(name))
         }
     }
 

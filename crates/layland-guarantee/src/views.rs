@@ -513,10 +513,12 @@ pub(crate) fn of_threads(
     match (bypasses, above) {
         (false, _) => {
             let exact = !above && one_cpu_each;
-            let bounds = match options.resets_lag {
-                true => Bounds::InTime,
-                false if exact => Bounds::All,
-                false => Bounds::Above,
+            let bounds = if options.resets_lag {
+                Bounds::InTime
+            } else if exact {
+                Bounds::All
+            } else {
+                Bounds::Above
             };
             let answers = if exact { Answers::All } else { Answers::Yes };
             let tells = if above { BUDGETS } else { "" };
@@ -591,9 +593,10 @@ fn with_budgets(system: &System) -> System {
     let mut budgets = system.clone();
     for task in budgets.tasks.values_mut() {
         let (longest, budget) = (longest_execution(task), task.reservation());
-        task.execution = match longest > budget {
-            true => ExecutionModel::Uniform { min: Service::from_ns(1), max: longest },
-            false => ExecutionModel::Wcet,
+        task.execution = if longest > budget {
+            ExecutionModel::Uniform { min: Service::from_ns(1), max: longest }
+        } else {
+            ExecutionModel::Wcet
         };
         task.wcet.iter_mut().for_each(|wcet| *wcet = budget);
         task.budget = None;

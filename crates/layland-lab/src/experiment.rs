@@ -58,13 +58,13 @@ impl Experiment {
     /// The number of systems of a grid that are measured together; always the same number if the
     /// grid is pooled.
     pub fn block(&self, grid: usize) -> u64 {
-        match self.grids[grid].pooled {
-            false => self.block,
-            true => (1..=self.block.min(self.sets))
-                .rev()
-                .find(|block| self.sets.is_multiple_of(*block))
-                .unwrap_or(1),
+        if !self.grids[grid].pooled {
+            return self.block;
         }
+        (1..=self.block.min(self.sets))
+            .rev()
+            .find(|block| self.sets.is_multiple_of(*block))
+            .unwrap_or(1)
     }
 
     /// Returns true if only real threads measure this grid, because nothing else uses it.

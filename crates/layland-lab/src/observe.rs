@@ -2,7 +2,7 @@
 //!
 //! | count | definition |
 //! |---|---|
-//! | due | jobs that completed or were given up, and pending ones whose deadline has come |
+//! | due | jobs that completed or were aborted, and pending ones whose deadline has come |
 //! | forced throttle | a server that is throttled and replenished in one instant: its deadline has passed, and SCHED_DEADLINE without the repair would not throttle it |
 //! | bypass | a server that is replenished without having been throttled |
 //! | change | an instant at which a CPU begins to run another job, or none; QPS counts its scheduling events itself, and there are more of them |

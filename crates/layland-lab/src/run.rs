@@ -281,9 +281,10 @@ impl Runner<'_> {
                 }
             }
         }
-        Ok(Some(match grid.pooled {
-            true => grid.series.iter().map(|&series| pooled(series, &rows)).collect(),
-            false => rows,
+        Ok(Some(if grid.pooled {
+            grid.series.iter().map(|&series| pooled(series, &rows)).collect()
+        } else {
+            rows
         }))
     }
 

@@ -145,10 +145,7 @@ impl Simulation {
         let opened = self.about.open()?;
         let warnings = set::warnings(&opened, &self.about.set);
         let (simulated, shown) = self.ask(registry, opened.set)?;
-        let report = match self.report {
-            true => simulation_report(&simulated, shown, &NEVER)?,
-            false => None,
-        };
+        let report = if self.report { simulation_report(&simulated, shown, &NEVER)? } else { None };
         let report = report.map(|report| raw(report.parts()));
         let exit = simulated.exit.code();
         Ok(
@@ -185,9 +182,10 @@ impl Check {
     fn check(&self, registry: &Registry) -> Result<Value, Refused> {
         let (set, question) = (self.about.open()?.set, self.question());
         let checked = question.ask(registry, set.clone())?;
-        let certificate = match self.certificate {
-            true => Some(question.with_proofs()?.ask(registry, set)?.certificate_text(registry)),
-            false => None,
+        let certificate = if self.certificate {
+            Some(question.with_proofs()?.ask(registry, set)?.certificate_text(registry))
+        } else {
+            None
         };
         let exit = checked.exit.code();
         Ok(json!({ "json": checked.json(), "exit": exit, "certificate": certificate }))

@@ -91,9 +91,10 @@ fn figure<'a>(
     let mut computed = all.filter(|(_, figure)| figure.origin() == Origin::Computed);
     computed.clone().find(|(_, figure)| figure.name == name).ok_or_else(|| {
         let known: Vec<&str> = computed.by_ref().map(|(_, figure)| figure.name.as_str()).collect();
-        let help = match known.is_empty() {
-            true => format!("{} has none", experiment.name),
-            false => format!("there are {}", known.join(", ")),
+        let help = if known.is_empty() {
+            format!("{} has none", experiment.name)
+        } else {
+            format!("there are {}", known.join(", "))
         };
         errors::usage(py, &format!("there is no figure `{name}`"), Some(&help))
     })

@@ -135,12 +135,11 @@ pub(crate) fn run(
         progress: Some(&tell),
     };
     let labels = Labels::of(model);
-    let simulate = || match records {
-        true => {
+    let simulate = || {
+        if records {
             let ran = figures(&simulated, policy, &options, &labels, Trace::default());
             ran.map(|(ran, trace)| (ran, Some(trace)))
-        }
-        false => {
+        } else {
             let ran = figures(&simulated, policy, &options, &labels, NoRecord);
             ran.map(|(ran, NoRecord)| (ran, None))
         }

@@ -218,9 +218,10 @@ impl Recording {
         let rule = self.rule.clone().unwrap_or_default();
         let evidence = how.as_ref().map_or_else(Evidence::default, Evidence::of_record);
         let report = py.detach(|| check_with(trace, system, &rule, TOLD, &evidence));
-        Ok(match report.is_clean() {
-            true => Vec::new(),
-            false => report.to_string().lines().map(str::to_owned).collect(),
+        Ok(if report.is_clean() {
+            Vec::new()
+        } else {
+            report.to_string().lines().map(str::to_owned).collect()
         })
     }
 

@@ -98,7 +98,7 @@ pub fn blame(run: &Run, labels: &Labels, system: &System) -> Option<Line> {
         Some((at, JobEnd::Completed)) => {
             format!("done at {at:#}, {:#} late", record.job.tardiness(at))
         }
-        Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("given up at {at:#}"),
+        Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("aborted at {at:#}"),
         None => format!("not done when the run ends at {over:#}"),
     };
     let mut text = format!(

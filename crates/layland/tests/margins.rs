@@ -179,9 +179,10 @@ fn the_log_of_a_run_has_what_check_analyses() {
             let wcet: Vec<i64> = task.wcet.iter().map(|wcet| wcet.ns()).collect();
             json!({ "task": task.name, "wcet_ns": wcet, "budget_ns": budget })
         });
-        match tasks.is_empty() {
-            true => assert_eq!(run.tasks, system.tasks, "{}", info.name),
-            false => assert_eq!(*tasks, said.collect::<Vec<_>>(), "{}", info.name),
+        if tasks.is_empty() {
+            assert_eq!(run.tasks, system.tasks, "{}", info.name)
+        } else {
+            assert_eq!(*tasks, said.collect::<Vec<_>>(), "{}", info.name)
         }
     }
 }

@@ -72,13 +72,14 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
     let left_out = left_out(registry, question, &set.system);
     let is_left_out =
         |name: &String| left_out.as_ref().is_some_and(|left_out| left_out.policies.contains(name));
-    let asked: Vec<String> = match names_policies {
-        true => policies.clone(),
-        false => registry
+    let asked: Vec<String> = if names_policies {
+        policies.clone()
+    } else {
+        registry
             .iter()
             .map(|info| info.name.to_string())
             .filter(|name| !is_left_out(name))
-            .collect(),
+            .collect()
     };
     let mut options = options.clone();
     // Bounds on chains come from those of their tasks, and constraints decide the exit code.
@@ -127,12 +128,14 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         }
     }
     let asked_for_all = any_policy && names_policies;
-    let mut common = match any_policy {
-        true => assessors.plain().whatever_the_policy(),
-        // The exit code depends on these findings.
-        false if !names_policies => assessors.plain().whatever_the_scheduler(),
+    let mut common = if any_policy {
+        assessors.plain().whatever_the_policy()
+    } else if names_policies {
         // The verdicts include infeasibility already, because it is tested first.
-        false => Vec::new(),
+        Vec::new()
+    } else {
+        // The exit code depends on these findings.
+        assessors.plain().whatever_the_scheduler()
     };
     if asked_for_all {
         let orders = policies.iter().filter_map(|found| open_order(registry, found));
@@ -190,15 +193,16 @@ fn open_order(registry: &Registry, found: &Assessment) -> Option<Order> {
 /// any scheduler, cannot guarantee them.
 fn exit(checked: &Checked, asked: bool) -> Exit {
     let verdicts = || checked.policies.iter().map(|policy| checked.verdict(policy).0);
-    let (yes, no) = match asked {
-        true => (
+    let (yes, no) = if asked {
+        (
             verdicts().all(|verdict| verdict == Verdict::Yes),
             verdicts().any(|verdict| verdict == Verdict::No),
-        ),
-        false => (
+        )
+    } else {
+        (
             verdicts().any(|verdict| verdict == Verdict::Yes),
             !checked.policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
-        ),
+        )
     };
     let impossible = checked.any_policy.iter().any(|said| {
         said.test.subject == Subject::SomeScheduler

@@ -77,11 +77,10 @@ fn certificate<'a>(registry: &Registry, checked: &'a Checked) -> Certificate<'a>
             Verdict::No => true,
             Verdict::Unknown => false,
         };
-        let proof = match is_of_schedulers && system.levels.is_mixed() {
-            true => Err(
-                "some policies drop jobs of lower criticality, and the verifier counts all jobs",
-            ),
-            false => said.test.prove(system, finding).map(|proof| of_proof(&proof, system)),
+        let proof = if is_of_schedulers && system.levels.is_mixed() {
+            Err("some policies drop jobs of lower criticality, and the verifier counts all jobs")
+        } else {
+            said.test.prove(system, finding).map(|proof| of_proof(&proof, system))
         };
         let proof = known(system).and(proof.map_err(str::to_owned));
         let (proof, without) = or_reason(proof);
@@ -115,9 +114,10 @@ fn known(system: &System) -> Result<(), String> {
     if system.tasks.values().any(|task| matches!(task.behaviour, Behaviour::Curve(_))) {
         return Err("the verifier does not know arrival curves".to_owned());
     }
-    match system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE) {
-        true => Ok(()),
-        false => Err("the verifier knows CPUs of unit speed alone".to_owned()),
+    if system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE) {
+        Ok(())
+    } else {
+        Err("the verifier knows CPUs of unit speed alone".to_owned())
     }
 }
 

@@ -80,10 +80,7 @@ impl Reserved {
             }
             (false, false) => parts.push("no more than the set says under the others".to_owned()),
         }
-        match parts.is_empty() {
-            true => IN_GENERAL.to_owned(),
-            false => parts.join("; "),
-        }
+        if parts.is_empty() { IN_GENERAL.to_owned() } else { parts.join("; ") }
     }
 
     /// Describes the values of each task under the policies that enlarge this kind, for at most

@@ -39,10 +39,7 @@ impl<'a> Short<'a> {
         let mut rest: Vec<&Assessment> = Vec::new();
         for policy in fitting {
             let is_new = shown.iter().all(|other| answer(other) != answer(policy));
-            match is_new && shown.len() < SHOWN {
-                true => shown.push(policy),
-                false => rest.push(policy),
-            }
+            if is_new && shown.len() < SHOWN { shown.push(policy) } else { rest.push(policy) }
         }
         let also =
             [Verdict::Yes, Verdict::Unknown, Verdict::No].into_iter().filter_map(|verdict| {

@@ -143,19 +143,15 @@ impl SimulateQuestion {
             fits(system.arrivals(outcome.end), outcome.end)?;
         }
         let again = SimOptions { horizon: Horizon::At(outcome.end), progress: None, ..*options };
-        let chains = match system.chains.is_empty() {
-            true => Vec::new(),
-            false => chained(&system, &*policy, &again)?,
-        };
-        let broken_rules = match checks {
-            true => broken_rules(&system, &*policy, &again)?,
-            false => None,
-        };
+        let chains =
+            if system.chains.is_empty() { Vec::new() } else { chained(&system, &*policy, &again)? };
+        let broken_rules = if checks { broken_rules(&system, &*policy, &again)? } else { None };
         let Both(statistics, Both(FirstMiss(first_miss), refusals)) = recorder;
         // A limit is about the figures of tasks.
-        let summary = match self.tasks || !self.limits.is_empty() {
-            true => statistics.summary(&Labels::of(&system)),
-            false => statistics.totals(system.platform.cpu_count()),
+        let summary = if self.tasks || !self.limits.is_empty() {
+            statistics.summary(&Labels::of(&system))
+        } else {
+            statistics.totals(system.platform.cpu_count())
         };
         Ok(Ran { system, policy, outcome, summary, first_miss, refusals, chains, broken_rules })
     }
@@ -209,8 +205,9 @@ fn broken_rules(
         return Ok(None);
     }
     let report = check(&trace, system, &policy.rule(), 20);
-    Ok(Some(match report.is_clean() {
-        true => Vec::new(),
-        false => report.to_string().lines().map(str::to_owned).collect(),
+    Ok(Some(if report.is_clean() {
+        Vec::new()
+    } else {
+        report.to_string().lines().map(str::to_owned).collect()
     }))
 }

@@ -156,7 +156,7 @@ fn late_jobs_are_treated_as_the_set_says() {
         ["a#1 is aborted at 10ns, and the policy aborts nothing"]
     );
     let early = [(4, Completed, 4), (9, Aborted, 3), (15, Completed, 4)];
-    assert_eq!(said(OnMiss::Abort, &early), ["a#1 is given up at 9ns, before its deadline 10ns"]);
+    assert_eq!(said(OnMiss::Abort, &early), ["a#1 is aborted at 9ns, before its deadline 10ns"]);
     let on = [(4, Completed, 4), (11, Completed, 4), (15, Completed, 4)];
     let runs_on = "a#1 runs on after its deadline 10ns, at which its task gives it up";
     assert_eq!(said(OnMiss::Abort, &on), [runs_on]);

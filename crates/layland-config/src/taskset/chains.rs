@@ -107,9 +107,10 @@ impl Decoder<'_, '_> {
                 continue;
             }
             tasks = None;
-            let near = match self.reader.problems.is_full() {
-                true => None,
-                false => nearest(name, names.keys().copied()),
+            let near = if self.reader.problems.is_full() {
+                None
+            } else {
+                nearest(name, names.keys().copied())
             };
             let help = match near {
                 Some(near) => format!("did you mean `{near}`?"),

@@ -57,9 +57,10 @@ impl Decoder<'_, '_> {
                 None if is_copy => {}
                 None => {
                     let message = format!("there is no task `{name}`");
-                    let near = match self.reader.problems.is_full() {
-                        true => None,
-                        false => nearest(name, names.keys().map(String::as_str)),
+                    let near = if self.reader.problems.is_full() {
+                        None
+                    } else {
+                        nearest(name, names.keys().map(String::as_str))
                     };
                     let help = match near {
                         Some(near) => format!("did you mean `{near}`?"),

@@ -110,9 +110,10 @@ impl Decoder<'_, '_> {
                 Fault::Unlisted(name) => {
                     let message = format!("there is no resource `{name}`");
                     // The search is slow, and a file can have millions of unknown names.
-                    let near = match self.reader.problems.is_full() {
-                        true => None,
-                        false => nearest(&name, resources.names.keys().map(String::as_str)),
+                    let near = if self.reader.problems.is_full() {
+                        None
+                    } else {
+                        nearest(&name, resources.names.keys().map(String::as_str))
                     };
                     let help = match near {
                         Some(near) => format!("did you mean `{near}`?"),

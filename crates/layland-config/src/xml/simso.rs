@@ -270,9 +270,10 @@ impl Reader<'_> {
             None => Some(0),
         };
         let aborts = element.attribute("abort_on_miss");
-        let on_miss = match aborts.is_none_or(|aborts| aborts.value == "yes") {
-            true => OnMiss::Abort,
-            false => OnMiss::Continue,
+        let on_miss = if aborts.is_none_or(|aborts| aborts.value == "yes") {
+            OnMiss::Abort
+        } else {
+            OnMiss::Continue
         };
         if let Some(next) = element.attribute("followed_by") {
             let message = "a task that releases another one is not known".to_owned();

@@ -42,7 +42,7 @@ fn faults_are_told_where_they_are() {
             13,
             "`b` has another pattern of arrivals than `a`",
         ),
-        ("follows = [\"a\"]\non_miss = \"skip\"", 12, "late jobs of `b` are given up"),
+        ("follows = [\"a\"]\non_miss = \"skip\"", 12, "late jobs of `b` are aborted"),
         ("follows = [\"a\"]\nsteps = [\"run 1ms\"]", 12, "`b` has `steps`"),
     ] {
         let report = toml(&second(&format!("{same}{keys}"))).unwrap_err().plain();

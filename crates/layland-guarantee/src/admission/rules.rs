@@ -53,9 +53,10 @@ impl Theory {
         let (info, options) = registry.parse(spec)?;
         let algorithm = info.algorithm(&options);
         let nobody = || AdmissionError::TakesNobody { policy: info.name.to_string() };
-        let threads = match algorithm.schedules_threads() {
-            true => Some(KernelOptions::of(algorithm, &options).map_err(|_| nobody())?),
-            false => None,
+        let threads = if algorithm.schedules_threads() {
+            Some(KernelOptions::of(algorithm, &options).map_err(|_| nobody())?)
+        } else {
+            None
         };
         let tied_only = threads.as_ref().is_some_and(|options| options.limit.is_some());
         let placing = match algorithm {
@@ -128,9 +129,10 @@ impl Theory {
     /// Returns by how much earlier deadlines count: servers of `dl` must not exhaust their budgets
     /// at their deadlines (`views.rs`, point 3).
     fn earlier(&self, group: &CpuGroup) -> Duration {
-        match self.algorithm == Algorithm::SchedDeadline && group.cpus.len() > 1 {
-            true => Duration::from_ns(1),
-            false => Duration::ZERO,
+        if self.algorithm == Algorithm::SchedDeadline && group.cpus.len() > 1 {
+            Duration::from_ns(1)
+        } else {
+            Duration::ZERO
         }
     }
 
@@ -224,9 +226,10 @@ pub(super) fn densities_fit(
     let widest = largest.iter().map(|(_, density)| density.clone()).max().unwrap_or(Rate::ZERO);
     let limit = &m - &(&(&m - &Rate::ONE) * &widest);
     let sum: Rate = largest.into_iter().map(|(_, density)| density).sum();
-    match sum <= limit {
-        true => Ok(sum),
-        false => Err(Box::new(Shortfall::Density { cpus: group.cpus.clone(), sum, limit })),
+    if sum <= limit {
+        Ok(sum)
+    } else {
+        Err(Box::new(Shortfall::Density { cpus: group.cpus.clone(), sum, limit }))
     }
 }
 

@@ -194,10 +194,7 @@ impl Search<'_> {
     /// Returns the run with its first late job, if one of this many jobs is late.
     fn misses(&self, run: System, origin: Origin, jobs: u64) -> Option<Witness> {
         let end = until(&run, jobs);
-        match self.repeats_in_time(&run, end) {
-            true => None,
-            false => self.late(run, origin, end),
-        }
+        if self.repeats_in_time(&run, end) { None } else { self.late(run, origin, end) }
     }
 
     /// Returns true if the run repeats well before this time without a late job: then no job ever

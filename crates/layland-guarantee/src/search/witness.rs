@@ -73,7 +73,7 @@ impl Witness {
         };
         let end = match self.record.end {
             Some((at, JobEnd::Completed)) => format!("completes at {at:#}"),
-            Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("is given up at {at:#}"),
+            Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("is aborted at {at:#}"),
             None => format!("is pending at {:#}", self.over),
         };
         let name = &system.tasks[id.task].name;

@@ -103,12 +103,13 @@ pub(super) fn ask(
 
 /// Returns the finding of a test about a system; without reasons, if they are not needed.
 fn said(known: &Known<'_>, test: usize, tells: bool) -> Arc<Stated> {
-    match tells {
-        true => known.test(test),
-        false => match known.verdict(test) {
+    if tells {
+        known.test(test)
+    } else {
+        match known.verdict(test) {
             Ok(verdict) => Arc::clone(&BARE[verdict as usize]),
             Err(refusal) => Arc::new(Stated::new(Err(refusal))),
-        },
+        }
     }
 }
 

@@ -37,9 +37,10 @@ pub(super) fn bounds(
             let Ok(responses) = seen.known.responses(at) else { continue };
             // If a bound depends on ties, it is reached only if they go by rank.
             let has_ties = analysis.depends_on_ties();
-            let reached = match has_ties && seen.has_ties_by_rank && seen.bounds == Bounds::All {
-                true => seen.known.responses_by_rank(at).as_ref().ok().and_then(Option::as_ref),
-                false => None,
+            let reached = if has_ties && seen.has_ties_by_rank && seen.bounds == Bounds::All {
+                seen.known.responses_by_rank(at).as_ref().ok().and_then(Option::as_ref)
+            } else {
+                None
             };
             let in_time = |(id, response): (TaskId, &Option<ResponseBound>)| {
                 let deadline = seen.known.system().tasks[id].deadline;

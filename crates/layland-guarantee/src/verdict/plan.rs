@@ -82,21 +82,23 @@ impl<'a> Plan<'a> {
         let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
         let inflated = inflated(&rule, &placed, system, found);
         let algorithm = algorithm_of(&rule, asked);
-        let threads = match algorithm.schedules_threads() {
-            true => match KernelOptions::of(algorithm, &asked.options) {
+        let threads = if algorithm.schedules_threads() {
+            match KernelOptions::of(algorithm, &asked.options) {
                 Ok(options) => Some(options),
                 Err(refusal) => {
                     found.reasons.push(format!("no analysis knows these options: {refusal}"));
                     return None;
                 }
-            },
-            false => None,
+            }
+        } else {
+            None
         };
         let is_another_theory =
             threads.as_ref().is_some_and(|options| views::is_another_theory(system, options));
-        let theory = match is_another_theory || algorithm.in_slots() {
-            true => Vec::new(),
-            false => algorithms(algorithm, &placed),
+        let theory = if is_another_theory || algorithm.in_slots() {
+            Vec::new()
+        } else {
+            algorithms(algorithm, &placed)
         };
         // The policy chose classes and priority points by the WCETs without overheads.
         let has_other_classes =

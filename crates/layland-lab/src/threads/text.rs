@@ -148,9 +148,10 @@ fn beside(experiment: &Experiment, threads: &Threads, results: &Results) -> Stri
         let of = metric(name).expect("it was looked up when it was read");
         let all = cells.flat_map(|cell| &cell.rows).filter(|row| row.series == *series);
         let all: Vec<f64> = all.filter_map(|row| row.values[of]).collect();
-        let here = match name.contains("_max_") {
-            true => all.iter().copied().reduce(f64::max),
-            false => mean(all.iter().copied()),
+        let here = if name.contains("_max_") {
+            all.iter().copied().reduce(f64::max)
+        } else {
+            mean(all.iter().copied())
         };
         rows.push(vec![
             at.clone().unwrap_or_else(|| "all".to_owned()),

@@ -117,7 +117,7 @@ impl System {
             }
         }
         if task.on_miss != OnMiss::Continue {
-            let message = format!("late jobs of `{name}` are given up, and other jobs follow them");
+            let message = format!("late jobs of `{name}` are aborted, and other jobs follow them");
             field(Field::Follows, message, "only `on_miss = \"continue\"` goes with `follows`");
         }
         if task.steps.is_some() {

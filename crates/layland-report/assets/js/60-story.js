@@ -28,7 +28,7 @@ class Story {
       return trace.missed[job] ? "not completed when the run ended, " + timeText(trace.overExact - due.exact(job)) + " after its deadline"
         : "not completed when the run ended";
     }
-    if (jobs.how[job] === ABORTED) return "given up";
+    if (jobs.how[job] === ABORTED) return "aborted";
     if (jobs.how[job] === LEFT) return "its task left";
     return trace.missed[job] ? "completed " + timeText(jobs.end.exact(job) - due.exact(job)) + " late" : "completed in time";
   }

@@ -26,10 +26,7 @@ fn only_the_command_parses_arguments() {
     for file in files_below("crates").iter().filter(is_code) {
         let lines = file.text.lines().enumerate().filter(|(_, line)| parses.is_match(line));
         let lines: Vec<String> = lines.map(|(at, _)| format!("{}:{}", file.path, at + 1)).collect();
-        match PARSERS.contains(&&*file.path) {
-            true => own += lines.len(),
-            false => found.extend(lines),
-        }
+        if PARSERS.contains(&&*file.path) { own += lines.len() } else { found.extend(lines) }
     }
     assert!(own > 2, "parsing arguments is not recognized any more");
     assert_none(&found, "arguments that are parsed outside the command");

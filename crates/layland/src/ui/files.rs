@@ -36,9 +36,10 @@ pub(crate) enum Stream {
 impl Stream {
     /// Creates a file, or uses standard output for `-`.
     pub(crate) fn create(path: &Path) -> Result<Stream, Failure> {
-        match path == Path::new("-") {
-            true => Ok(Stream::Out(terminal::Results::default())),
-            false => Ok(Stream::File(NewFile::create(path)?, path.to_owned())),
+        if path == Path::new("-") {
+            Ok(Stream::Out(terminal::Results::default()))
+        } else {
+            Ok(Stream::File(NewFile::create(path)?, path.to_owned()))
         }
     }
 

@@ -148,12 +148,13 @@ impl<'a> Sets<'a> {
     }
 
     fn open(&mut self, name: String) -> Result<Lines, Failure> {
-        let reader: Box<dyn BufRead + Send> = match name == "-" {
-            true => Box::new(BufReader::new(std::io::stdin())),
-            false => match std::fs::File::open(&name) {
+        let reader: Box<dyn BufRead + Send> = if name == "-" {
+            Box::new(BufReader::new(std::io::stdin()))
+        } else {
+            match std::fs::File::open(&name) {
                 Ok(file) => Box::new(BufReader::with_capacity(1 << 16, file)),
                 Err(error) => return Err(unreadable(&name, &error)),
-            },
+            }
         };
         let name = if name == "-" { "<stdin>".to_owned() } else { visible(&name).into_owned() };
         Ok(Lines { name, reader, read: 0, found: false, line: Vec::new() })

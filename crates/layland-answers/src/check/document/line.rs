@@ -157,13 +157,12 @@ impl Line {
     fn string(&mut self, text: &str) {
         let is_plain = |byte: u8| !matches!(byte, b'"' | b'\\' | ..=0x1f);
         // The loop inspects all bytes, so that it has no branch.
-        match text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
-            true => {
-                self.text.push(b'"');
-                self.raw(text);
-                self.text.push(b'"');
-            }
-            false => self.value(text),
+        if text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
+            self.text.push(b'"');
+            self.raw(text);
+            self.text.push(b'"');
+        } else {
+            self.value(text)
         }
     }
 

@@ -252,9 +252,10 @@ impl Importer<'_> {
             ),
             Unlike::Long => ("it has too many steps", "the loops of a job are unrolled"),
         };
-        let message = match thread.locks.is_empty() {
-            true => format!("`{name}` sleeps inside of a job, which is not modelled: {why}"),
-            false => format!("the critical sections of `{name}` are not modelled: {why}"),
+        let message = if thread.locks.is_empty() {
+            format!("`{name}` sleeps inside of a job, which is not modelled: {why}")
+        } else {
+            format!("the critical sections of `{name}` are not modelled: {why}")
         };
         let span = thread.locks.first().unwrap_or(&thread.span).clone();
         self.warn("layland::rtapp::not_modelled", &span, message, help);

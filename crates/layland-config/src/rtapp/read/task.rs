@@ -41,9 +41,10 @@ impl Importer<'_> {
         // An endless phase is repeated forever, regardless of the thread's own loop.
         let endless = thread.times.is_none() || phases.iter().any(|phase| phase.times.is_none());
         // A thread that executes its phases once begins after those in which it only sleeps.
-        let idle = match has_timer && thread.times == Some(1) {
-            true => phases.iter().take_while(|phase| phase.is_idle()).count(),
-            false => 0,
+        let idle = if has_timer && thread.times == Some(1) {
+            phases.iter().take_while(|phase| phase.is_idle()).count()
+        } else {
+            0
         };
         let cycle = Cycle::of(&phases[idle..], has_timer);
         let task = if has_timer {

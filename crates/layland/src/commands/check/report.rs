@@ -201,9 +201,10 @@ fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
     let rows = inflation.iter().map(|(id, task)| {
         let terms: Vec<String> =
             task.terms.iter().map(|(name, length)| format!("{name} {length:#}")).collect();
-        let divided = match task.left == Rate::ONE {
-            true => "-".to_owned(),
-            false => format!("{:.6}", task.left.to_f64()),
+        let divided = if task.left == Rate::ONE {
+            "-".to_owned()
+        } else {
+            format!("{:.6}", task.left.to_f64())
         };
         let wcet = format!("{:#}", system.tasks[id].own_wcet());
         let with = format!("{:#}", task.wcet);

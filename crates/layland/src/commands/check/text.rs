@@ -79,9 +79,10 @@ fn seen(checked: &Checked) -> String {
 /// Returns the requested answer about one set, or a short one that fits a screen if the user asked
 /// for nothing.
 pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
-    match is_short(args) {
-        true => in_short(registry, &Short::of(registry, checked), checked, args),
-        false => in_full(registry, checked, args),
+    if is_short(args) {
+        in_short(registry, &Short::of(registry, checked), checked, args)
+    } else {
+        in_full(registry, checked, args)
     }
 }
 
@@ -201,9 +202,10 @@ const FEW_TASKS: usize = 20;
 /// Returns charts of the schedules that miss, each around its miss.
 fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
-    let usual = match args.policy.is_empty() || system.tasks.len() > FEW_TASKS {
-        true => Chart::None,
-        false => Chart::Tasks,
+    let usual = if args.policy.is_empty() || system.tasks.len() > FEW_TASKS {
+        Chart::None
+    } else {
+        Chart::Tasks
     };
     let Some(rows) = args.chart.unwrap_or(usual).rows() else { return String::new() };
     let labels = Labels::of(system);
@@ -241,10 +243,7 @@ fn legend(checked: &Checked) -> String {
     if !checked.policies.iter().any(known) {
         return String::new();
     }
-    let also = match checked.reserved.is_some() {
-        true => "; it multiplies what is reserved",
-        false => "",
-    };
+    let also = if checked.reserved.is_some() { "; it multiplies what is reserved" } else { "" };
     line(&format!(
         "WCETs x: the largest factor, in steps of 0.001, by which all WCETs can be multiplied and \
          the deadlines still are guaranteed, with what the policy decides for the set as it is; CPUs 1/x as fast do \
@@ -516,9 +515,10 @@ fn overheads(policy: &Assessment, system: &System) -> String {
     for (id, task) in inflation.iter() {
         let terms: Vec<String> =
             task.terms.iter().map(|(name, length)| format!("{name} {length:#}")).collect();
-        let divided = match task.left == Rate::ONE {
-            true => String::new(),
-            false => format!(", divided by {:.6}", task.left.to_f64()),
+        let divided = if task.left == Rate::ONE {
+            String::new()
+        } else {
+            format!(", divided by {:.6}", task.left.to_f64())
         };
         text += &(terminal::wrap(
             &format!(

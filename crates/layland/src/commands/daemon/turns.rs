@@ -18,10 +18,8 @@ impl Turns {
     pub(super) fn next(&mut self, asks: impl Iterator<Item = (u32, u64)>) -> Option<u64> {
         let mut of_users: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         asks.for_each(|(user, connection)| of_users.entry(user).or_default().push(connection));
-        let user = match of_users.contains_key(&ROOT) {
-            true => ROOT,
-            false => *after(of_users.keys(), &self.user)?,
-        };
+        let user =
+            if of_users.contains_key(&ROOT) { ROOT } else { *after(of_users.keys(), &self.user)? };
         let last = self.connections.get(&user).copied().unwrap_or(0);
         let mut own = of_users.remove(&user).unwrap_or_default();
         own.sort_unstable();

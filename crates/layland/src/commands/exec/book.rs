@@ -280,9 +280,10 @@ impl Request<'_> {
         let cpus = by.cpus.as_ref().map_or(String::new(), |cpus| format!(" --cpus {cpus}"));
         let join = format!("join them: --policy {}{cpus}", by.regime.name());
         let left = self.machine.online.difference(taken);
-        let help = match left.is_empty() {
-            true => join,
-            false => format!("choose other CPUs: --cpus {left}, or {join}"),
+        let help = if left.is_empty() {
+            join
+        } else {
+            format!("choose other CPUs: --cpus {left}, or {join}")
         };
         let are = if taken.len() == 1 { "is" } else { "are" };
         let cpus = layland_linux::cpus_named(&taken.to_string());

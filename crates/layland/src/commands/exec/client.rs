@@ -216,9 +216,10 @@ impl Client<'_> {
     }
 
     fn carry_out(&mut self, signals: &Signals) -> Outcome {
-        match self.args.command.is_empty() {
-            true => self.join(self.args.pid, signals),
-            false => self.start(signals),
+        if self.args.command.is_empty() {
+            self.join(self.args.pid, signals)
+        } else {
+            self.start(signals)
         }
     }
 

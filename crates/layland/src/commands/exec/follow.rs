@@ -243,27 +243,30 @@ impl Follower<'_> {
                 Failure::refused(format!("{of}{broken}")).help(broken.help())
             })?;
         }
-        let class = match regime.has_budgets() {
-            true => Class::Deadline(layland_linux::exec::Reservation::default()),
-            false => Class::Fifo(HIGHEST),
+        let class = if regime.has_budgets() {
+            Class::Deadline(layland_linux::exec::Reservation::default())
+        } else {
+            Class::Fifo(HIGHEST)
         };
         // An existing thread has an affinity of its own. Future threads inherit ours.
         let is_ours = self.args.pid.is_none() && self.groups.is_empty();
         can_have(class, is_anywhere && (is_ours || main.is_some()), main)
             .map_err(|error| refused(&error))?;
-        match is_partition {
-            true => self.reserving.can_part().map_err(|error| refused(&error)),
-            false => Ok(()),
+        if is_partition {
+            self.reserving.can_part().map_err(|error| refused(&error))
+        } else {
+            Ok(())
         }
     }
 
     fn free_name(&self, members: &[Member]) -> Result<String, Failure> {
         let is_taken = |name: &str| members.iter().any(|member| member.name == name);
         if let Some(name) = &self.args.name {
-            return match is_taken(name) {
-                true => Err(Failure::usage(format!("a program called `{name}` is admitted"))
-                    .help("choose another --name; layland exec --list shows all")),
-                false => Ok(name.clone()),
+            return if is_taken(name) {
+                Err(Failure::usage(format!("a program called `{name}` is admitted"))
+                    .help("choose another --name; layland exec --list shows all"))
+            } else {
+                Ok(name.clone())
             };
         }
         let program = match (self.args.command.first(), self.args.pid) {
@@ -702,18 +705,17 @@ impl Follower<'_> {
             (false, false) => Place::Tied(cpus),
         };
         let Reservation { runtime, deadline, period, .. } = &slot.reservation;
-        let class = match self.regime.has_budgets() {
-            true => Class::Deadline(layland_linux::exec::Reservation {
+        let class = if self.regime.has_budgets() {
+            Class::Deadline(layland_linux::exec::Reservation {
                 runtime: runtime.at_unit_speed(),
                 deadline: *deadline,
                 period: *period,
-            }),
-            false => {
-                let known = admitting().ok().and_then(|admitting| book::read(&admitting).ok());
-                let priority =
-                    known.and_then(|(book, _)| book.priority(self.reserving.id(), &slot.name));
-                Class::Fifo(priority.unwrap_or(1))
-            }
+            })
+        } else {
+            let known = admitting().ok().and_then(|admitting| book::read(&admitting).ok());
+            let priority =
+                known.and_then(|(book, _)| book.priority(self.reserving.id(), &slot.name));
+            Class::Fifo(priority.unwrap_or(1))
         };
         let given = self.reserving.give(thread, index, class, &place)?;
         (slot.has_thread, slot.was_given) = (true, true);

@@ -25,9 +25,12 @@ impl Look<'_> {
     /// Finds the foreign load. If there are threads whose use no reservation bounds, they are
     /// watched for a second.
     pub(crate) fn now(&self) -> Foreign {
-        self.foreign(|rivals| match rivals.is_empty() {
-            true => Vec::new(),
-            false => watch(rivals, WATCHED).into_iter().map(watched).collect(),
+        self.foreign(|rivals| {
+            if rivals.is_empty() {
+                Vec::new()
+            } else {
+                watch(rivals, WATCHED).into_iter().map(watched).collect()
+            }
         })
     }
 

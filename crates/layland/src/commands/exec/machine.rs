@@ -28,9 +28,12 @@ impl Machine {
         let of_machine = Throttling::of_machine().into_iter();
         let of_machine = of_machine.map(|one| ("sched_rt_runtime_us".to_owned(), one));
         let all = of_machine.chain(Throttling::of_groups(process));
-        let kept = all.map(|(of, one)| match one.is_fair_server {
-            true => Kept::FairServer { runtime: one.gap(), period: one.period },
-            false => Kept::Throttling { of, runtime: one.runtime, period: one.period },
+        let kept = all.map(|(of, one)| {
+            if one.is_fair_server {
+                Kept::FairServer { runtime: one.gap(), period: one.period }
+            } else {
+                Kept::Throttling { of, runtime: one.runtime, period: one.period }
+            }
         });
         let limits = Limits::read();
         let share = Rate::new(limits.limit_thousandths, 1000);

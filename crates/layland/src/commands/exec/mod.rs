@@ -92,19 +92,15 @@ fn leave(name: &str, args: &ExecArgs) -> Outcome {
     }
     let register = register()?;
     let asked = register.ask_to_leave(name);
-    match asked.map_err(|error| Failure::refused(format!("failed to ask `{name}`: {error}")))? {
-        true => {
-            terminal::talk(&format!("asked `{name}` to give back what it has reserved"));
-            Ok(Exit::Yes)
-        }
-        false => {
-            let members = register.members();
-            let names: Vec<&str> = members.iter().map(|(_, member)| member.name.as_str()).collect();
-            let help = match names.as_slice() {
-                [] => "nothing is admitted on this machine".to_owned(),
-                names => format!("there is {}", names.join(", ")),
-            };
-            Err(Failure::usage(format!("no program called `{name}` is admitted")).help(help))
-        }
+    if asked.map_err(|error| Failure::refused(format!("failed to ask `{name}`: {error}")))? {
+        terminal::talk(&format!("asked `{name}` to give back what it has reserved"));
+        return Ok(Exit::Yes);
     }
+    let members = register.members();
+    let names: Vec<&str> = members.iter().map(|(_, member)| member.name.as_str()).collect();
+    let help = match names.as_slice() {
+        [] => "nothing is admitted on this machine".to_owned(),
+        names => format!("there is {}", names.join(", ")),
+    };
+    Err(Failure::usage(format!("no program called `{name}` is admitted")).help(help))
 }

@@ -32,9 +32,10 @@ pub(super) fn list(as_json: bool) -> Outcome {
             text += &(terminal::wrap(&experiment.source, "  ") + "\n");
         }
         let figures = names(experiment.figures.iter().map(|figure| &figure.name)).join(", ");
-        let shown = match figures.is_empty() {
-            true => "tables only".to_owned(),
-            false => format!("figures: {figures}"),
+        let shown = if figures.is_empty() {
+            "tables only".to_owned()
+        } else {
+            format!("figures: {figures}")
         };
         text += &format!("{}\n", terminal::wrap(&shown, "  "));
     }

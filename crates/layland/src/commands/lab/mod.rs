@@ -279,19 +279,19 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
         terminal::talk("interrupted: writing what there is; the same command goes on");
     }
     let mut written = layland_lab::write(experiment, &results, figures, folder).map_err(failed)?;
-    let timings = match args.no_timing || !results.is_complete() || !figures.is_empty() {
-        true => None,
-        false => {
-            let tell = |done, points| show.timed(done, points);
-            layland_lab::time(experiment, registry, Some(interrupt), &tell).map_err(failed)?
-        }
+    let timings = if args.no_timing || !results.is_complete() || !figures.is_empty() {
+        None
+    } else {
+        let tell = |done, points| show.timed(done, points);
+        layland_lab::time(experiment, registry, Some(interrupt), &tell).map_err(failed)?
     };
     if let Some(timings) = &timings {
         written.extend(layland_lab::write_timings(experiment, timings, folder).map_err(failed)?);
     }
-    let (runs, engines) = match args.real_threads && results.is_complete() && figures.is_empty() {
-        true => real_threads(registry, experiment, interrupt, &show)?,
-        false => (OnThreads::None, OnThreads::None),
+    let (runs, engines) = if args.real_threads && results.is_complete() && figures.is_empty() {
+        real_threads(registry, experiment, interrupt, &show)?
+    } else {
+        (OnThreads::None, OnThreads::None)
     };
     if let OnThreads::Measured(runs) = &runs {
         written.extend(layland_lab::write_threads(experiment, runs, folder).map_err(failed)?);

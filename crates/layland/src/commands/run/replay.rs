@@ -20,12 +20,11 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
     })?;
     let host = Host { cpus: None, default_cpus: None, ..Host::default() };
     // A log of programs has no set: each program's reservation is an event of the log.
-    let system = match file.set.is_empty() {
-        true => System::new(file.log.cpus().max(1), Vec::new()),
-        false => {
-            let set = layland_config::read(&name, file.set.as_bytes(), Format::Toml, &host);
-            set.map_err(|report| input::failure(&report))?.system
-        }
+    let system = if file.set.is_empty() {
+        System::new(file.log.cpus().max(1), Vec::new())
+    } else {
+        let set = layland_config::read(&name, file.set.as_bytes(), Format::Toml, &host);
+        set.map_err(|report| input::failure(&report))?.system
     };
     let mut policy = registry
         .build(&file.policy, &system)

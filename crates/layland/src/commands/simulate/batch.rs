@@ -192,9 +192,10 @@ impl<'a> Answers<'a> {
     fn one(&mut self, answer: &Answer) -> Result<(), Failure> {
         self.sets += 1;
         self.exit = Exit::worst([self.exit, answer.exit].into_iter());
-        match self.args.json {
-            true => self.out.write(&answer.json)?,
-            false => self.rows(answer)?,
+        if self.args.json {
+            self.out.write(&answer.json)?
+        } else {
+            self.rows(answer)?
         }
         for OfPolicy { spec, held, constraints, broken, .. } in &answer.policies {
             let who = format!("{}: {spec}", answer.name);

@@ -49,9 +49,10 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         pid.is_some_and(|pid| args.pid.contains(&pid))
             || pattern.as_ref().is_some_and(|pattern| pattern.is_match(name))
     };
-    let wanted = match pattern.is_some() || !args.pid.is_empty() {
-        true => Wanted::Where(&is_wanted),
-        false => Wanted::RealTime,
+    let wanted = if pattern.is_some() || !args.pid.is_empty() {
+        Wanted::Where(&is_wanted)
+    } else {
+        Wanted::RealTime
     };
     let inferred = infer_held(&seen, wanted, &taking, &|inferred| {
         let shown = inferred.responses.iter().map(|&response| Shown { response });

@@ -60,9 +60,10 @@ impl Judged<'_> {
             return Exit::No;
         }
         let is_unknown = |kept| kept == Kept::Unknown;
-        match self.judgement.accounts.values().any(|account| is_unknown(account.verdict())) {
-            true => Exit::Unknown,
-            false => Exit::Yes,
+        if self.judgement.accounts.values().any(|account| is_unknown(account.verdict())) {
+            Exit::Unknown
+        } else {
+            Exit::Yes
         }
     }
 

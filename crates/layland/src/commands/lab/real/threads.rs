@@ -240,15 +240,16 @@ impl Bench<'_> {
         let periods = periods.get_or_insert_with(|| busy_periods(&trace, hyperperiod));
         let busy =
             periods.iter().filter_map(|(&at, period)| Some((at, busy(&trace, period)?.ns())));
-        let switches = match self.experiment.shows_switches() {
-            false => None,
-            true => match self.traced(system, hosts, periods, &run_for)? {
+        let switches = if self.experiment.shows_switches() {
+            match self.traced(system, hosts, periods, &run_for)? {
                 Ok(switches) => Some(switches),
                 Err(remark) => {
                     remarks.push(remark);
                     None
                 }
-            },
+            }
+        } else {
+            None
         };
         Ok(Ok(ThreadRun {
             values: cell.values.clone(),
