@@ -1,6 +1,7 @@
 //! The information that every format needs besides
 //! the text: the machine, and the limit of the size.
 
+use crate::csv::Columns;
 use crate::problem::{Problem, Problems};
 use layland_model::{CpuSet, Duration, ParseTimeError};
 
@@ -9,7 +10,7 @@ pub const MAX_TASKS: usize = 1_000_000;
 
 /// Information from the caller that a file may omit.
 /// This crate inspects neither the machine nor the user.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// The number of CPUs of this machine: the meaning of `cpus = "host"`.
     pub cpus: Option<usize>,
@@ -17,6 +18,8 @@ pub struct Host {
     pub default_cpus: Option<usize>,
     /// The unit of numbers without one, in the formats that allow them (tables, plain lines).
     pub unit: Option<Unit>,
+    /// The columns of a table that has no line of titles.
+    pub columns: Option<Columns>,
 }
 
 /// A unit of time.

@@ -130,18 +130,18 @@ impl System {
         };
         let unit = unit.map(|unit| Unit::find(unit).ok_or_else(|| unknown(unit))).transpose()?;
         let format = format.map(|format| format_of(py, format)).transpose()?;
-        let format = format.unwrap_or_else(|| Format::detect(name, text));
         let here = std::thread::available_parallelism().ok().map(usize::from);
-        let host = Host { cpus: here, default_cpus: cpus, unit };
+        let host = Host { cpus: here, default_cpus: cpus, unit, ..Host::default() };
+        let format = match format {
+            Some(format) => format,
+            None => {
+                Format::detect(name, text, &host).map_err(|report| errors::input(py, &report))?
+            }
+        };
         let (read, identifiers) = py.detach(|| {
             let of_simso = match format {
                 Format::Simso => std::str::from_utf8(text).ok().and_then(simso_identifiers),
-                Format::Toml
-                | Format::RtApp
-                | Format::Csv
-                | Format::Plain
-                | Format::Schedcat
-                | Format::Lines => None,
+                _ => None,
             };
             (layland_config::read(name, text, format, &host), of_simso)
         });
@@ -192,9 +192,9 @@ impl System {
     fn write(&self, py: Python<'_>, format: &str) -> PyResult<(String, Vec<Py<PyAny>>)> {
         let system = self.inner();
         let format = format_of(py, format)?;
-        if format == Format::Plain {
-            let help = Some("use csv: lines of times keep too little of a set");
-            return Err(errors::usage(py, "`plain` is not written", help));
+        if !format.is_written() {
+            let help = Some("use csv: this format keeps too little of a set");
+            return Err(errors::usage(py, &format!("`{format}` is not written"), help));
         }
         let (text, lost) = answers::convert(system, format, RtAppPolicy::OfTasks)
             .map_err(|error| errors::unanswered(py, &error))?;

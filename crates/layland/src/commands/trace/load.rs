@@ -189,7 +189,7 @@ pub(super) fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
 /// Loads the task set with this name.
 pub(super) fn named_set(name: &str) -> Result<Set, Failure> {
     let set = Some(name.to_owned());
-    input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None, unit: None })
+    input::load(&SetArgs { set, ..SetArgs::default() })
 }
 
 /// The contents of a file, by format.
