@@ -408,7 +408,16 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         is_given: |of| !of.task.follows.is_empty(),
         is_early: true,
         field: Some(Field::Follows),
-        column: Some(&[]),
+        column: Some(&[
+            "predecessors",
+            "predecessor",
+            "pred",
+            "preds",
+            "dependencies",
+            "dependson",
+            "deps",
+            "after",
+        ]),
         lost: "what `{}` follows is lost",
         ..KEY
     },

@@ -34,7 +34,9 @@ pub(crate) fn layout(text: &str) -> Option<Layout> {
     if is_header(&first.split([',', ';', '\t']).collect::<Vec<_>>()) {
         return Some(Layout::Separated(separator(first)));
     }
-    let is_row = next.is_none_or(|next| next.contains(|c: char| c.is_ascii_digit()));
+    // Lines of words and YAML have colons.
+    let is_row =
+        !first.contains(':') && next.is_none_or(|next| next.contains(|c: char| c.is_ascii_digit()));
     let by_blanks = [by_runs(first), first.split_whitespace().collect()];
     (is_row && by_blanks.iter().any(|titles| is_header(titles))).then_some(Layout::Blanks)
 }
@@ -113,7 +115,7 @@ pub(super) fn is_rule(line: &str) -> bool {
 fn is_header(titles: &[&str]) -> bool {
     let is_known = |title: &&&str| {
         let title = title.trim().trim_matches('"');
-        !title.is_empty() && titles::meaning(title).is_some()
+        title.contains(char::is_alphanumeric) && titles::meaning(title).is_some()
     };
     let known = titles.iter().filter(is_known).count();
     known > 1 && 2 * known >= titles.iter().filter(|title| !title.trim().is_empty()).count()

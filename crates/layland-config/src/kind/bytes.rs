@@ -59,16 +59,21 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<Foreign> {
     if head.starts_with(b"%PDF-") {
         return Some(Foreign::Pdf);
     }
-    if !is_binary && !head.starts_with(b"\n") {
+    // No text has characters that control something else than lines and columns.
+    let is_binary = is_binary || head.iter().any(|&byte| byte < b'\t');
+    if !is_binary {
         return None;
     }
     if is_perfetto(bytes) {
         return Some(Foreign::PerfettoTrace);
     }
     // A record of LITMUS^RT has 24 bytes, of which the first is its kind.
-    let is_litmus = bytes.len().is_multiple_of(24)
-        && bytes.chunks(24).all(|record| matches!(record[0], 1..=13));
-    (is_binary && is_litmus && !bytes.is_empty()).then_some(Foreign::LitmusTrace)
+    let is_record = |record: &[u8]| matches!(record[0], 1..=13);
+    if bytes.len().is_multiple_of(24) && bytes.chunks(24).all(is_record) {
+        return Some(Foreign::LitmusTrace);
+    }
+    // A text in another encoding has no zeros, and its reader says where it stops being UTF-8.
+    head.contains(&0).then_some(Foreign::Binary)
 }
 
 /// Returns true if the bytes consist entirely of Perfetto packets: field 1 of one message, each with its length.

@@ -43,6 +43,7 @@ pub enum Foreign {
     Parquet,
     Database,
     Utf16,
+    Binary,
     Text,
 }
 
@@ -51,7 +52,7 @@ const TRACE: &str = "a trace is for `layland trace`: `layland trace infer FILE -
 
 impl Foreign {
     /// All of them.
-    pub const ALL: [Foreign; 38] = [
+    pub const ALL: [Foreign; 39] = [
         Foreign::Amalthea,
         Foreign::Cheddar,
         Foreign::Schedsim,
@@ -89,6 +90,7 @@ impl Foreign {
         Foreign::Parquet,
         Foreign::Database,
         Foreign::Utf16,
+        Foreign::Binary,
         Foreign::Text,
     ];
 
@@ -113,7 +115,7 @@ impl Foreign {
                 "write a list of tasks, each with `name`, `wcet` and `period`, by itself or under the key `tasks`"
             }
             Foreign::ChromeTrace | Foreign::PerfettoTrace => {
-                "it is written and not read: record the scheduler as text (`layland trace record`, trace-cmd or perf), from \
+                "it is not read: record the scheduler as text (`layland trace record`, trace-cmd or perf), from \
                  which `layland trace infer` makes a task set"
             }
             Foreign::KernelTrace
@@ -155,6 +157,7 @@ impl Foreign {
             Foreign::Archive => "unpack it, and name a file in it",
             Foreign::Parquet | Foreign::Database => "export the table of tasks as CSV",
             Foreign::Utf16 => "save the file as UTF-8",
+            Foreign::Binary => "a task set is text: `layland demos robot` prints one",
             Foreign::Text => {
                 "a task set is TOML (`layland demos robot` prints one), a table with a line of titles (CSV, aligned columns, \
                  markdown, LaTeX), lines such as `1ms 5ms` or `a: C=1ms, T=5ms`, a list of objects (JSON, YAML), rt-app \
@@ -204,6 +207,7 @@ impl fmt::Display for Foreign {
             Foreign::Parquet => "a Parquet table",
             Foreign::Database => "a database",
             Foreign::Utf16 => "text in UTF-16",
+            Foreign::Binary => "a binary file",
             Foreign::Text => "text of an unknown kind",
         })
     }

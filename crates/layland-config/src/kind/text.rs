@@ -92,6 +92,10 @@ fn strong(text: &str) -> Option<Kind> {
     if text.starts_with("#!") {
         return Some(Kind::Foreign(Foreign::Script));
     }
+    // Their lines may begin like XML (`<idle>-0`) or JSON (`[10:00:00]`).
+    if let Some(foreign) = trace(text) {
+        return Some(Kind::Foreign(foreign));
+    }
     let inner = without_comments(text);
     if inner.starts_with('{') || (inner.starts_with('[') && !is_section(inner.lines().next()?)) {
         return Some(json::kind(inner));
@@ -115,16 +119,13 @@ fn strong(text: &str) -> Option<Kind> {
     if lines().any(|line| is_key(line, "layland")) || has("[[task]]") || has("[platform]") {
         return Some(Kind::Set(Format::Toml));
     }
-    trace(text).map(Kind::Foreign).or_else(|| {
-        let first = inner.lines().next().unwrap_or_default();
-        let graph = first.strip_prefix("strict ").unwrap_or(first);
-        let is_dot = ["digraph", "graph"].iter().any(|word| {
-            graph
-                .strip_prefix(word)
-                .is_some_and(|rest| rest.starts_with([' ', '{']) && inner.contains('{'))
-        });
-        is_dot.then_some(Kind::Set(Format::Dot))
-    })
+    let first = inner.lines().next().unwrap_or_default();
+    let graph = first.strip_prefix("strict ").unwrap_or(first);
+    let is_dot = ["digraph", "graph"].iter().any(|word| {
+        let rest = graph.strip_prefix(word);
+        rest.is_some_and(|rest| rest.starts_with([' ', '{']) && inner.contains('{'))
+    });
+    is_dot.then_some(Kind::Set(Format::Dot))
 }
 
 /// Returns the text after comments in the style of C, which rt-app takes in JSON.

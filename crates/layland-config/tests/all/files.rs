@@ -77,11 +77,11 @@ const FILES: &[(&str, Is)] = &[
     ),
     (
         "simso-of-unknown-type.xml",
-        Wrong(Format::Simso, "3:40", "`Eventual` is not a type of task in SimSo"),
+        Wrong(Format::Simso, "3:46", "`Eventual` is not a type of task in SimSo"),
     ),
     (
         "simso-aperiodic.xml",
-        Wrong(Format::Simso, "3:40", "an aperiodic task needs one that releases it"),
+        Wrong(Format::Simso, "3:46", "an aperiodic task needs one that releases it"),
     ),
     ("amalthea.xml", Other(Foreign::Amalthea)),
     ("cheddar.xml", Other(Foreign::Cheddar)),
@@ -136,6 +136,7 @@ const BYTES: &[(&[u8], Foreign)] = &[
     (b"\x1f\x8b\x08\0\0\0\0\0", Foreign::Archive),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", Foreign::Document),
     (b"\xff\xfeT\0a\0s\0k\0", Foreign::Utf16),
+    (b"\x80\0\x01\0\x02", Foreign::Binary),
     // Two packets of Perfetto, and a record of LITMUS^RT.
     (b"\x0a\x03\x50\x01\x00\x0a\x02\x50\x02", Foreign::PerfettoTrace),
     (b"\x01\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", Foreign::LitmusTrace),
