@@ -394,3 +394,21 @@ fn the_host_and_the_default_number_of_cpus_come_from_the_caller() {
         count("", &Host { cpus: None, default_cpus: Some(usize::MAX), ..Host::default() }).is_err()
     );
 }
+
+/// The word says that jobs are at least a period apart, and no time is added.
+#[test]
+fn sporadic_by_name_adds_no_time() {
+    let head = "layland = 1\nplatform = { cpus = 1 }\n";
+    let task = "[[task]]\nname = \"a\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n";
+    let right = Behaviour::Sporadic(Separation::Uniform { max: Duration::ZERO });
+    for release in ["\"sporadic\"", "{ kind = \"sporadic\" }"] {
+        for text in [
+            format!("{head}{task}release = {release}\n"),
+            format!("{head}[defaults]\nrelease = {release}\n{task}"),
+        ] {
+            let system = toml(&text).unwrap_or_else(|report| panic!("{}", report.plain())).system;
+            assert_eq!(system.tasks[TaskId(0)].behaviour, right, "{text}");
+            crate::common::is_read_again(&system);
+        }
+    }
+}
