@@ -1,4 +1,5 @@
-//! Reads a graph of tasks in the language of Graphviz (DOT): nodes are tasks, and edges are the tasks that they follow.
+//! Reads a graph of tasks in the language of Graphviz (DOT): nodes are tasks, and edges are the
+//! tasks that they follow.
 //!
 //! ```text
 //! digraph pipeline {
@@ -9,9 +10,10 @@
 //! }
 //! ```
 //!
-//! The attributes of nodes have the titles of tables. An attribute of the graph counts for each node without its own, as
-//! those of `node [..]` do. Attributes for the look (`label`, `shape`, `color`) do not count, and neither do those of
-//! edges. The graph becomes a table, so that its values are read as those of a table.
+//! The attributes of nodes have the titles of tables. An attribute of the graph counts for each
+//! node without its own, as those of `node [..]` do. Attributes for the look (`label`, `shape`,
+//! `color`) do not count, and neither do those of edges. The graph becomes a table, so that its
+//! values are read as those of a table.
 
 use crate::csv::{self, Grid};
 use crate::host::Host;

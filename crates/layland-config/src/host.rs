@@ -1,9 +1,9 @@
 //! The information that every format needs besides
 //! the text: the machine, and the limit of the size.
 
-use crate::csv::Columns;
 use crate::problem::{Problem, Problems};
 use layland_model::{CpuSet, Duration, ParseTimeError};
+use std::sync::Arc;
 
 /// The maximum number of tasks; larger task sets are rejected.
 pub const MAX_TASKS: usize = 1_000_000;
@@ -21,6 +21,19 @@ pub struct Host {
     /// The columns of a table that has no line of titles.
     pub columns: Option<Columns>,
 }
+
+/// The titles of the columns of a table, in their order: `O,C,D,T`. A column of `-` does not count.
+///
+/// ```
+/// use layland_config::{Columns, Format, Host, Unit, read};
+/// let columns: Columns = "O,C,D,T".parse().unwrap();
+/// let host = Host { unit: Some(Unit::Ms), default_cpus: Some(1), columns: Some(columns), ..Host::default() };
+/// let loaded = read("set.csv", b"0,3,8,9\n1,2,12,12\n", Format::Csv, &host).unwrap();
+/// assert_eq!(loaded.system.tasks.as_slice()[1].offset.to_string(), "1ms");
+/// assert!("O,C,X".parse::<Columns>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns(pub(crate) Arc<[String]>);
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

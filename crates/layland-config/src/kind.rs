@@ -1,15 +1,13 @@
 //! Decides what a file is, by its content: a format of task sets, or something else with a name.
 //!
-//! The ending of the name decides only where the content does not: for an empty file, or for a line that several formats
-//! could begin with. Everything that is not a task set is named once, with what to do, in place of an error for each
-//! line of it.
+//! The ending of the name decides only where the content does not: for an empty file, or for a line
+//! that several formats could begin with. Everything that is not a task set is named once, with
+//! what to do, in place of an error for each line of it.
 
 mod bytes;
 mod foreign;
 mod json;
 mod text;
-
-pub(crate) use json::LISTS;
 
 pub use foreign::Foreign;
 
@@ -30,7 +28,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Recognizes a file by its content, and by the ending of its name where the content does not decide.
+    /// Recognizes a file by its content, and by the ending of its name where the content does not
+    /// decide.
     ///
     /// ```
     /// use layland_config::{Foreign, Format, Host, Kind};

@@ -1,9 +1,10 @@
 //! Layland's file formats: converts text to a [`System`](layland_model::System), and back.
 //!
-//! [`Kind`] says what a file is. [`read`] converts the bytes of a file to a [`Loaded`] system, or to a [`Report`] that points at
-//! every fault, all of them in one pass, and suggests fixes. It never panics, never uses a default
-//! silently, and rejects input that would need unreasonable memory. It depends only on its
-//! arguments: the caller handles files, the machine and the terminal.
+//! [`Kind`] says what a file is. [`read`] converts the bytes of a file to a [`Loaded`] system, or
+//! to a [`Report`] that points at every fault, all of them in one pass, and suggests fixes. It
+//! never panics, never uses a default silently, and rejects input that would need unreasonable
+//! memory. It depends only on its arguments: the caller handles files, the machine and the
+//! terminal.
 //!
 //! ```text
 //!   bytes --> format: values with their places --> System --> rules of a valid system --> Loaded
@@ -70,9 +71,9 @@ mod taskset;
 mod xml;
 mod yaml;
 
-pub use csv::{Columns, to_csv};
+pub use csv::to_csv;
 pub use demos::{Demo, demo, demos};
-pub use host::{Host, MAX_TASKS, Unit};
+pub use host::{Columns, Host, MAX_TASKS, Unit};
 pub use inline::parse_inline;
 pub use kind::{Foreign, Kind};
 pub use lines::to_line;

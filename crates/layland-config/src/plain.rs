@@ -7,12 +7,13 @@
 //! 8ms 20ms 15ms
 //! ```
 //!
-//! A line is a task: its WCET, its period and, if it differs from the period,
-//! its deadline. A comment above the first line that names other columns counts as titles. Numbers without a unit need the unit that the user sets
-//! ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by their positions.
+//! A line is a task: its WCET, its period and, if it differs from the period, its deadline. A
+//! comment above the first line that names other columns counts as titles. Numbers without a unit
+//! need the unit that the user sets ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by
+//! their positions.
 
-use crate::csv::{self, Columns, titles, words};
-use crate::host::{Host, MAX_TASKS, default_cpus};
+use crate::csv::{self, titles, words};
+use crate::host::{Columns, Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{Duration, Field, Index, ParseTimeError, Platform, Service, System, Task};
 
@@ -129,7 +130,8 @@ pub(crate) fn read(
     Some((system, whole))
 }
 
-/// Returns the columns that the comment above the first line names, if their order is not that of this format.
+/// Returns the columns that the comment above the first line names, if their order is not that of
+/// this format.
 fn titles_above(comment: Option<&str>, first: &str) -> Option<Columns> {
     let words: Vec<&str> = comment?.trim_start_matches('#').split_whitespace().collect();
     let is =

@@ -1,5 +1,5 @@
-//! Converts bytes of a format to a system: rejects unsuitable input before parsing, and [`read`]s. [`Kind`](crate::Kind)
-//! decides which format a file has.
+//! Converts bytes of a format to a system: rejects unsuitable input before parsing, and [`read`]s.
+//! [`Kind`](crate::Kind) decides which format a file has.
 
 use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};

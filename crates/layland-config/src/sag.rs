@@ -1,7 +1,7 @@
 //! Reads and writes job sets of the schedule-abstraction graph (SAG), CSV with one job a line.
 //!
-//! The columns have a fixed order: task, job, earliest and latest release, least and largest execution time, absolute
-//! deadline, priority. The times have no unit. Jobs are not preempted.
+//! The columns have a fixed order: task, job, earliest and latest release, least and largest
+//! execution time, absolute deadline, priority. The times have no unit. Jobs are not preempted.
 //!
 //! | SAG | here |
 //! |---|---|
@@ -226,8 +226,8 @@ fn ns_of(unit: &str) -> i64 {
     }
 }
 
-/// Returns the jobs of a system up to the end of a hyperperiod after the last offset, as a job set for SAG, and a problem
-/// for every loss.
+/// Returns the jobs of a system up to the end of a hyperperiod after the last offset, as a job set
+/// for SAG, and a problem for every loss.
 ///
 /// ```
 /// use layland_config::to_sag;

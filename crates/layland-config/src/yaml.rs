@@ -1,8 +1,9 @@
-//! Reads the part of YAML in which people write lists of tasks: block lists and maps, lists and maps in one line, quoted
-//! and plain values, comments.
+//! Reads the part of YAML in which people write lists of tasks: block lists and maps, lists and
+//! maps in one line, quoted and plain values, comments.
 //!
-//! Everything else of YAML is an error with its place: anchors, tags, texts of several lines, several documents. The
-//! result is the tree that JSON is parsed into, since the meaning of both is the same.
+//! Everything else of YAML is an error with its place: anchors, tags, texts of several lines,
+//! several documents. The result is the tree that JSON is parsed into, since the meaning of both is
+//! the same.
 
 use crate::json::{Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
@@ -152,7 +153,8 @@ impl<'t> Parser<'t> {
         Ok(Json { span: start..end, value: Value::Object(members) })
     }
 
-    /// Parses the lines below a key or the sign of an item. A list may begin below the start of its key.
+    /// Parses the lines below a key or the sign of an item. A list may begin below the start of its
+    /// key.
     fn below(&mut self, indent: usize, of: &str) -> Parsed<Json> {
         match self.lines.get(self.at) {
             Some(next) if next.indent > indent => self.block(next.indent),

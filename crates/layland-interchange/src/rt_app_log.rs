@@ -1,4 +1,5 @@
-//! Reads the log that rt-app writes for each thread: a line for each loop, with times in microseconds.
+//! Reads the log that rt-app writes for each thread: a line for each loop, with times in
+//! microseconds.
 //!
 //! | column | here |
 //! |---|---|
@@ -7,8 +8,8 @@
 //! | `slack` | the time from the end of the work to the next timer; negative if the loop was late |
 //! | `wu_lat` | the time from the timer until the thread ran |
 //!
-//! The columns are found by the titles in the first line. Nothing else is known of the thread: a log has no switches, and
-//! `run` includes the time for which others had the CPU.
+//! The columns are found by the titles in the first line. Nothing else is known of the thread: a
+//! log has no switches, and `run` includes the time for which others had the CPU.
 
 use layland_model::Duration;
 use std::fmt;

@@ -1,27 +1,15 @@
 //! The titles of columns that the user names, for tables without a line of titles.
 
+use super::rows::Cell;
 use super::titles;
+use crate::host::Columns;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
-
-/// The titles of the columns of a table, in their order: `O,C,D,T`. A column of `-` does not count.
-///
-/// ```
-/// use layland_config::{Columns, Format, Host, Unit, read};
-/// let columns: Columns = "O,C,D,T".parse().unwrap();
-/// let host = Host { unit: Some(Unit::Ms), default_cpus: Some(1), columns: Some(columns), ..Host::default() };
-/// let loaded = read("set.csv", b"0,3,8,9\n1,2,12,12\n", Format::Csv, &host).unwrap();
-/// assert_eq!(loaded.system.tasks.as_slice()[1].offset.to_string(), "1ms");
-/// assert!("O,C,X".parse::<Columns>().is_err());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns(pub(super) Arc<[String]>);
 
 impl Columns {
-    /// Returns the number of columns.
-    pub(super) fn count(&self) -> usize {
-        self.0.len()
+    /// Returns the titles as cells, which have no place in the text.
+    pub(super) fn cells(&self) -> Vec<Cell<'_>> {
+        self.0.iter().map(|title| Cell { text: title.as_str().into(), span: 0..0 }).collect()
     }
 }
 

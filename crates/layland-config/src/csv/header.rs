@@ -1,8 +1,8 @@
 //! The part above the rows: comments about the platform, and the titles of the columns.
 
+use super::TableReader;
 use super::rows::Cell;
 use super::titles::{self, Meaning, Title, columns_of_tables, is_time};
-use super::{Columns, TableReader};
 use crate::keys::{TASK_KEYS, TaskKey};
 use crate::problem::{Problem, Span};
 use layland_model::{CpuSet, Levels, nearest};
@@ -145,7 +145,8 @@ impl TableReader<'_> {
         columns
     }
 
-    /// Reports required columns that are missing, but for those that an unknown title probably means.
+    /// Reports required columns that are missing, but for those that an unknown title probably
+    /// means.
     fn required(&mut self, columns: &[Option<Column>], cells: &[Cell<'_>], meant: &[&str]) {
         let whole = match (cells.first(), cells.last()) {
             (Some(first), Some(last)) => first.span.start..last.span.end,
@@ -226,12 +227,5 @@ impl Column {
         };
         let Title { level, unit, is_number, .. } = found;
         Some(Column { key, is_time: is_time(key), level, unit, is_number, title: title.to_owned() })
-    }
-}
-
-impl Columns {
-    /// Returns the titles as cells, which have no place in the text.
-    pub(super) fn cells(&self) -> Vec<Cell<'_>> {
-        self.0.iter().map(|title| Cell { text: title.as_str().into(), span: 0..0 }).collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Finds out what separates the columns of a table: signs (CSV), blanks, pipes (markdown), or `&` (LaTeX).
+//! Finds out what separates the columns of a table: signs (CSV), blanks, pipes (markdown), or `&`
+//! (LaTeX).
 
 use super::titles;
 use layland_model::{Duration, ParseTimeError};
@@ -63,7 +64,8 @@ pub(crate) fn layout_of_rows(text: &str) -> Layout {
     }
 }
 
-/// Returns the layout of a line that is a row of a table: all of its cells are numbers or times, but perhaps the first.
+/// Returns the layout of a line that is a row of a table: all of its cells are numbers or times,
+/// but perhaps the first.
 pub(crate) fn without_titles(line: &str) -> Option<Layout> {
     let is_number = |cell: &&str| match cell.trim().replace(',', ".").parse::<Duration>() {
         Ok(_) | Err(ParseTimeError::MissingUnit { .. }) => true,

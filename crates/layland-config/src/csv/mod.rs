@@ -1,14 +1,15 @@
-//! Reads task sets as tables, by the titles of their columns, whatever separates these: commas, semicolons or tabs (CSV),
-//! blanks, pipes (markdown), `&` (LaTeX). Lists of objects in JSON and YAML and lines of words are tables, too.
+//! Reads task sets as tables, by the titles of their columns, whatever separates these: commas,
+//! semicolons or tabs (CSV), blanks, pipes (markdown), `&` (LaTeX). Lists of objects in JSON and
+//! YAML and lines of words are tables, too.
 //!
-//! The first line names the columns with the keys of the task-set file or with other common names ([`titles`]), unless the
-//! user names them ([`Columns`]). A time has a unit, or is a plain number under a title with a unit (`period_ms`, `Period
-//! (ms)`), or is in the unit that the user sets ([`Host::unit`]).
-//! `wcet.LO` and `wcet.HI` are execution times by criticality level. The steps of a job are one
-//! cell (`run 1ms; lock bus; run 2ms; unlock bus`), and the resources are those that steps name.
-//! The tasks that a task follows are one cell, too (`camera; radar`). An empty cell is an omitted
-//! key, and tasks without names are `t0`, `t1` and so on. Comments before the header contain the properties of the whole
-//! set:
+//! The first line names the columns with the keys of the task-set file or with other common names
+//! ([`titles`]), unless the user names them ([`Host::columns`]). A time has a unit, or is a plain number
+//! under a title with a unit (`period_ms`, `Period (ms)`), or is in the unit that the user sets
+//! ([`Host::unit`]). `wcet.LO` and `wcet.HI` are execution times by criticality level. The steps of
+//! a job are one cell (`run 1ms; lock bus; run 2ms; unlock bus`), and the resources are those that
+//! steps name. The tasks that a task follows are one cell, too (`camera; radar`). An empty cell is
+//! an omitted key, and tasks without names are `t0`, `t1` and so on. Comments before the header
+//! contain the properties of the whole set:
 //!
 //! ```text
 //! # cpus = 4
@@ -24,6 +25,7 @@ mod follows;
 mod header;
 mod layout;
 mod objects;
+mod row;
 mod rows;
 mod steps;
 mod task;
@@ -31,7 +33,6 @@ pub(crate) mod titles;
 pub(crate) mod words;
 mod write;
 
-pub use columns::Columns;
 pub(crate) use layout::{Layout, layout, layout_of_rows, separated, without_titles};
 pub(crate) use objects::Grid;
 pub use write::to_csv;
@@ -43,17 +44,12 @@ use crate::problem::{Problem, Problems, Span};
 use follows::{Following, Ids};
 use header::{Column, Preamble};
 use layland_model::{CpuSet, Field, Index, Levels, Platform, System, SystemPart, Task, TaskId};
-use rows::{Cell, RawRow, Rows, TextRows};
+use row::Row;
+use rows::{Cell, Kept, RawRow, Rows, TextRows};
 use steps::Named;
-use task::Row;
 
-/// The titles and the rows of a table in memory.
-pub(crate) struct Kept<'t> {
-    titles: Vec<Cell<'t>>,
-    rows: Vec<Vec<Cell<'t>>>,
-}
-
-/// Reads a table in a text. Returns the system and the span of each task, or `None` after reporting errors.
+/// Reads a table in a text. Returns the system and the span of each task, or `None` after reporting
+/// errors.
 pub(crate) fn read(
     text: &str,
     layout: Layout,
@@ -88,7 +84,7 @@ pub(crate) fn read(
     };
     let header = match &host.columns {
         Some(columns) => {
-            rows.columns = Some(columns.count());
+            rows.columns = Some(columns.0.len());
             // A line of titles gives way to those of the user.
             let first = Rows::Text(rows.clone()).next().and_then(Result::ok).unwrap_or_default();
             if !first.iter().any(|cell| cell.text.starts_with(|c: char| c.is_ascii_digit())) {
@@ -162,7 +158,8 @@ pub(crate) fn read_words(
     reader.kept(text, preamble, &kept)
 }
 
-/// Returns the number of columns of a table with blanks between them: a title may have two words, and so may a cell.
+/// Returns the number of columns of a table with blanks between them: a title may have two words,
+/// and so may a cell.
 fn columns_of(rows: &TextRows<'_>) -> Option<usize> {
     if rows.layout != Layout::Blanks {
         return None;
@@ -258,7 +255,8 @@ impl<'p> TableReader<'p> {
         (tasks, spans)
     }
 
-    /// Resolves the names of the tasks that tasks follow, once all are known: a task may follow a later one.
+    /// Resolves the names of the tasks that tasks follow, once all are known: a task may follow a
+    /// later one.
     fn follow(&mut self, following: &[Following], tasks: &mut [Row]) {
         let mut ids = Ids::new();
         if !following.is_empty() {

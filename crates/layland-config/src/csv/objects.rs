@@ -1,14 +1,13 @@
 //! Lists of tasks in JSON and YAML, as rows of a table: the keys of the objects are the titles.
 //!
-//! The list is the document itself, or the value of a key such as `tasks`. Its items are objects, or objects by the names
-//! of the tasks, or lists below a list of titles. An object of lists has the columns.
+//! The list is the document itself, or the value of a key such as `tasks`. Its items are objects,
+//! or objects by the names of the tasks, or lists below a list of titles. An object of lists has
+//! the columns.
 
-use super::Kept;
-use super::rows::Cell;
+use super::rows::{Cell, Kept};
 use super::titles;
 use crate::host::MAX_TASKS;
 use crate::json::{Json, Member, Value};
-use crate::kind::LISTS;
 use crate::problem::{Problem, Problems, Span};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -91,11 +90,12 @@ fn is_list(member: &Member) -> bool {
         Value::Object(_) => true,
         Value::Omitted | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => false,
     };
-    is_nested && LISTS.contains(&&*member.key.to_ascii_lowercase())
+    is_nested && titles::LISTS.contains(&&*member.key.to_ascii_lowercase())
 }
 
 impl Beside {
-    /// Reads the keys beside the list: the number of CPUs. All others are named, as they do not count.
+    /// Reads the keys beside the list: the number of CPUs. All others are named, as they do not
+    /// count.
     fn read(&mut self, members: &[Member], problems: &mut Problems) {
         for member in members.iter().filter(|member| !is_list(member)) {
             let key = titles::simple(&member.key);
@@ -292,8 +292,8 @@ impl Table {
     }
 }
 
-/// Returns a value as the text of a cell. A list has the separator of the column: steps and predecessors have semicolons
-/// between them, segments blanks, and CPUs commas.
+/// Returns a value as the text of a cell. A list has the separator of the column: steps and
+/// predecessors have semicolons between them, segments blanks, and CPUs commas.
 fn cell(key: &str, value: &Json, problems: &mut Problems) -> Option<Cell<'static>> {
     let simple = |value: &Json| match &value.value {
         Value::Omitted | Value::Null => Some(String::new()),

@@ -15,6 +15,12 @@ pub(crate) struct Cell<'t> {
     pub span: Span,
 }
 
+/// The titles and the rows of a table in memory.
+pub(crate) struct Kept<'t> {
+    pub titles: Vec<Cell<'t>>,
+    pub rows: Vec<Vec<Cell<'t>>>,
+}
+
 /// The rows of a table.
 pub(super) enum Rows<'t> {
     /// Rows that are read from a text one by one.
@@ -52,7 +58,8 @@ impl<'t> Iterator for Rows<'t> {
 }
 
 impl<'t> Rows<'t> {
-    /// Returns the row with this first cell again: the cells of all rows would need more memory than their tasks.
+    /// Returns the row with this first cell again: the cells of all rows would need more memory
+    /// than their tasks.
     pub(super) fn again(&self, first: &Span) -> Vec<Cell<'t>> {
         match self {
             Rows::Text(rows) => {
@@ -218,7 +225,8 @@ impl<'t> TextRows<'t> {
     }
 }
 
-/// Returns a row of LaTeX without the lines that are drawn above it, and without comments before it.
+/// Returns a row of LaTeX without the lines that are drawn above it, and without comments before
+/// it.
 fn without_rules(row: &str) -> &str {
     const RULES: [&str; 7] =
         [r"\hline", r"\toprule", r"\midrule", r"\bottomrule", r"\cline", r"\cmidrule", r"\endhead"];

@@ -1,6 +1,7 @@
 //! Converts a row to a task.
 
 use super::header::Column;
+use super::row::Row;
 use super::rows::Cell;
 use super::{Decimal, TableReader};
 use crate::cpus::Choice;
@@ -11,14 +12,6 @@ use layland_model::{
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// A task whose affinity is still a selection to be resolved.
-pub(super) struct Row {
-    pub task: Task,
-    pub has_rank: bool,
-    pub has_affinity: bool,
-    pub affinity: Choice,
-}
 
 impl TableReader<'_> {
     pub(super) fn task(
@@ -262,8 +255,8 @@ impl TableReader<'_> {
         number
     }
 
-    /// Returns the text of a number with a decimal point, or `None` after reporting a comma that may also separate
-    /// thousands.
+    /// Returns the text of a number with a decimal point, or `None` after reporting a comma that
+    /// may also separate thousands.
     fn decimal<'c>(&mut self, cell: &'c Cell<'_>) -> Option<Cow<'c, str>> {
         let text = cell.text.trim();
         let is_digits =

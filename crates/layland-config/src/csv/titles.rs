@@ -1,8 +1,9 @@
-//! The titles of columns, as people write them: `C_i`, `T_i (ms)`, `Burst Time`, `$\tau$`, `wcet.HI`.
+//! The titles of columns, as people write them: `C_i`, `T_i (ms)`, `Burst Time`, `$\tau$`,
+//! `wcet.HI`.
 //!
-//! A title is a key of the task-set file or one of its other names ([`TaskKey::column`]), in any case and with any signs
-//! between its words. A unit may follow it. Titles that could mean two things are errors, since a guess could be wrong
-//! without anybody seeing it.
+//! A title is a key of the task-set file or one of its other names ([`TaskKey::column`]), in any
+//! case and with any signs between its words. A unit may follow it. Titles that could mean two
+//! things are errors, since a guess could be wrong without anybody seeing it.
 
 use crate::host::Unit;
 use crate::keys::{TASK_KEYS, TaskKey, Value};
@@ -66,12 +67,26 @@ const NUMBERS: [&str; 8] = ["id", "taskid", "processid", "pid", "no", "nr", "num
 /// Words in brackets that are not units, and say that the times have none.
 const NO_UNITS: [&str; 6] = ["ticks", "tick", "units", "timeunits", "tu", "relative"];
 
+/// The names of keys under which lists of tasks are found.
+pub(crate) const LISTS: [&str; 9] = [
+    "tasks",
+    "taskset",
+    "task_set",
+    "task",
+    "processes",
+    "threads",
+    "task_list",
+    "workload",
+    "jobs",
+];
+
 /// Returns the meaning of a title, if it is known.
 pub(crate) fn meaning(title: &str) -> Option<Meaning> {
     read(title).map(|title| title.meaning)
 }
 
-/// Returns one text for titles with the same meaning: objects of one list may name the same property differently.
+/// Returns one text for titles with the same meaning: objects of one list may name the same
+/// property differently.
 pub(super) fn same(title: &str) -> String {
     match read(title) {
         Some(Title { meaning: Meaning::Key(key), level: None, unit: None, is_number: false }) => {
@@ -168,7 +183,8 @@ pub(super) fn is_time(key: &TaskKey) -> bool {
     }
 }
 
-/// Returns the letters and digits of a title in lower case: blanks, signs and commands of LaTeX are only its look.
+/// Returns the letters and digits of a title in lower case: blanks, signs and commands of LaTeX are
+/// only its look.
 pub(crate) fn simple(title: &str) -> String {
     let mut out = String::new();
     let mut rest = title;
@@ -192,7 +208,8 @@ pub(crate) fn simple(title: &str) -> String {
     out
 }
 
-/// Splits a title and the unit at its end: `period_ms`, `Period (ms)`, `T [us]`, `C in ms`, `wcetMs`.
+/// Splits a title and the unit at its end: `period_ms`, `Period (ms)`, `T [us]`, `C in ms`,
+/// `wcetMs`.
 fn split_unit(title: &str) -> Option<(String, &'static str)> {
     let title = title.trim();
     let (rest, word) = match title.strip_suffix([')', ']']) {

@@ -1,10 +1,10 @@
-//! Tasks as people write them in a line: `T1: C=1, T=4`, `pump (C=3, T=9)`, `(1, 4)`, `T2 = (2, 6, 5)`.
+//! Tasks as people write them in a line: `T1: C=1, T=4`, `pump (C=3, T=9)`, `(1, 4)`, `T2 = (2, 6,
+//! 5)`.
 //!
-//! The words before `=` are titles of columns, so that such lines are a table. Two or three numbers in brackets are the
-//! WCET, the period and the deadline, as in lines of times.
+//! The words before `=` are titles of columns, so that such lines are a table. Two or three numbers
+//! in brackets are the WCET, the period and the deadline, as in lines of times.
 
-use super::Kept;
-use super::rows::Cell;
+use super::rows::{Cell, Kept};
 use super::titles;
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
@@ -21,7 +21,8 @@ struct Words<'t> {
 /// The titles of numbers in brackets, by position.
 const POSITIONS: [&str; 3] = ["C", "T", "D"];
 
-/// Returns true if a line is a task in words: two values with known titles, or two or three numbers in brackets.
+/// Returns true if a line is a task in words: two values with known titles, or two or three numbers
+/// in brackets.
 pub(crate) fn is_task(line: &str) -> bool {
     words(line).is_some_and(|words| {
         words.values.len() > 1
@@ -116,7 +117,8 @@ fn words(line: &str) -> Option<Words<'_>> {
         return (is_tuple && numbers.iter().all(is_time))
             .then_some(Words { name: name.trim(), values });
     }
-    // Between two signs `=` are the value of the title before and, as its last word, the next title.
+    // Between two signs `=` are the value of the title before and, as its last word, the next
+    // title.
     let parts: Vec<&str> = inner.split('=').collect();
     let mut values = Vec::new();
     let last_word = |part: &str| {

@@ -76,7 +76,8 @@ pub(super) fn foreign(bytes: &[u8]) -> Option<Foreign> {
     head.contains(&0).then_some(Foreign::Binary)
 }
 
-/// Returns true if the bytes consist entirely of Perfetto packets: field 1 of one message, each with its length.
+/// Returns true if the bytes consist entirely of Perfetto packets: field 1 of one message, each
+/// with its length.
 fn is_perfetto(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     let mut packets = 0;

@@ -135,7 +135,7 @@ impl Foreign {
             }
             Foreign::Answer => "name the task set that it is about",
             Foreign::Experiment => "`layland lab run FILE` runs an experiment",
-            Foreign::Callbacks => "`layland ros2 check FILE` and `layland ros2 sim FILE` take it",
+            Foreign::Callbacks => "`layland ros2 FILE` checks and simulates callbacks",
             Foreign::Image => {
                 "type the numbers of the picture into a table, with a line of titles such as `Task, C, T, D`"
             }

@@ -7,19 +7,6 @@ use crate::read::Format;
 /// The maximum number of keys that are looked at.
 const KEYS: usize = 400;
 
-/// The names of keys under which lists of tasks are found.
-pub(crate) const LISTS: [&str; 9] = [
-    "tasks",
-    "taskset",
-    "task_set",
-    "task",
-    "processes",
-    "threads",
-    "task_list",
-    "workload",
-    "jobs",
-];
-
 /// A key at the start of a text.
 struct Key {
     /// The number of brackets around it.
@@ -59,7 +46,7 @@ pub(super) fn kind(text: &str) -> Kind {
     if has(1, "version") && has(1, "unit") && has(1, "cpus") {
         return Kind::Foreign(Foreign::LaylandTrace);
     }
-    let list = at(1).find(|key| LISTS.contains(&&*key.name.to_ascii_lowercase()));
+    let list = at(1).find(|key| titles::LISTS.contains(&&*key.name.to_ascii_lowercase()));
     if let Some(list) = list {
         return match list.value {
             '[' => Kind::Set(Format::Objects),

@@ -1,4 +1,5 @@
-//! Recognizes texts: by what only one format has, then by the ending, then by what several could have.
+//! Recognizes texts: by what only one format has, then by the ending, then by what several could
+//! have.
 
 use super::{Foreign, Kind, json};
 use crate::csv::{self, Layout, titles, words};
@@ -8,7 +9,8 @@ use crate::{plain, sag, xml};
 /// The number of lines that are looked at where one line does not decide.
 const LINES: usize = 200;
 
-/// Returns the kind of a text with this ending; `is_named` if the user names the columns of a table.
+/// Returns the kind of a text with this ending; `is_named` if the user names the columns of a
+/// table.
 pub(super) fn kind(text: &str, ending: Option<&str>, is_named: bool) -> Kind {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.is_empty() {

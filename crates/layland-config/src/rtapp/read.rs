@@ -261,7 +261,8 @@ impl Importer<'_> {
         until
     }
 
-    /// Warns of `pi_enabled`, with which all mutexes inherit priorities: a policy decides this here.
+    /// Warns of `pi_enabled`, with which all mutexes inherit priorities: a policy decides this
+    /// here.
     fn inheritance(&mut self, member: &Member) {
         if !matches!(member.value.value, Value::Bool(true)) {
             return;
@@ -273,7 +274,8 @@ impl Importer<'_> {
         self.warn("layland::rtapp::not_modelled", &member.key_span, message, help);
     }
 
-    /// Warns of what `resources` says beyond types: since rt-app 1.0, resources are created where they are used.
+    /// Warns of what `resources` says beyond types: since rt-app 1.0, resources are created where
+    /// they are used.
     fn listed(&mut self, resources: &Json) {
         for resource in self.object("resources", resources).unwrap_or_default() {
             // Some files give only the type.

@@ -1,5 +1,5 @@
-//! The files that people have, one small file of each kind: recognized by its content whatever its name, and read as the
-//! expected set or refused with the expected message.
+//! The files that people have, one small file of each kind: recognized by its content whatever its
+//! name, and read as the expected set or refused with the expected message.
 
 use layland_config::{Columns, Foreign, Format, Host, Kind, Unit, read};
 use layland_model::*;

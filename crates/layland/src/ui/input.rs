@@ -37,7 +37,7 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "N", help_heading = "Task set")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
-    /// The format of the set, if neither its name nor its first bytes show it
+    /// The format of the set, if its content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Task set")]
     pub from: Option<Format>,
     /// The unit of numbers without one, in tables and plain lines
