@@ -65,7 +65,7 @@ pub(crate) struct SimArgs {
     /// before the start stay the same, and so does the answer of `layland check`
     #[arg(long, value_name = "SEED", help_heading = "Randomness")]
     pub explore: Option<u64>,
-    /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .pdf, .txt, .tex
+    /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .png, .pdf, .txt, .tex
     /// for LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for tables, .bin
     /// for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
     /// FILE.POLICY.svg; FILE.parquet is one file per table, FILE.jobs.parquet and so on
