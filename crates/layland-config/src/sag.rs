@@ -39,7 +39,7 @@ pub(crate) fn is_header(line: &str) -> bool {
 }
 
 /// A job, in nanoseconds.
-struct Job {
+struct SagJob {
     release: (i64, i64),
     cost: (i64, i64),
     deadline: i64,
@@ -53,7 +53,7 @@ pub(crate) fn read(
     host: &Host,
     problems: &mut Problems,
 ) -> Option<(System, Vec<Span>)> {
-    let mut tasks: BTreeMap<i64, Vec<Job>> = BTreeMap::new();
+    let mut tasks: BTreeMap<i64, Vec<SagJob>> = BTreeMap::new();
     let mut without_unit: Option<(Span, String)> = None;
     let mut count = 0;
     for line in text.trim_start_matches('\u{feff}').lines() {
@@ -113,7 +113,7 @@ pub(crate) fn read(
             continue;
         }
         let job =
-            Job { release: (from, until), cost: (least, most), deadline, priority, span: whole };
+            SagJob { release: (from, until), cost: (least, most), deadline, priority, span: whole };
         tasks.entry(task).or_default().push(job);
     }
     if let Some((span, number)) = without_unit {
@@ -155,10 +155,16 @@ pub(crate) fn read(
 }
 
 /// Makes one task of its jobs, which are in the order of their releases.
-fn task(id: i64, jobs: &[Job], is_edf: bool, rank: usize, problems: &mut Problems) -> Option<Task> {
+fn task(
+    id: i64,
+    jobs: &[SagJob],
+    is_edf: bool,
+    rank: usize,
+    problems: &mut Problems,
+) -> Option<Task> {
     let first = &jobs[0];
-    let relative = |job: &Job| job.deadline.saturating_sub(job.release.0);
-    let jitter = |job: &Job| job.release.1 - job.release.0;
+    let relative = |job: &SagJob| job.deadline.saturating_sub(job.release.0);
+    let jitter = |job: &SagJob| job.release.1 - job.release.0;
     for job in &jobs[1..] {
         let differs = if job.cost.1 != first.cost.1 {
             "largest cost"
@@ -311,7 +317,7 @@ pub fn to_sag(system: &System) -> (String, Vec<Problem>) {
     lose(
         cpus > 1,
         format!("the {cpus} CPUs are no part of a job set"),
-        "tell SAG with its option -m",
+        "SAG has the option -m for them",
     );
     let is_preempted = |task: &Task| task.preemption != Preemption::Never;
     lose(

@@ -138,6 +138,24 @@ pub(super) fn pipes(text: &str) -> Option<usize> {
     Some(found.as_ptr() as usize - text.as_ptr() as usize)
 }
 
+/// Returns the position of another table in a document, behind the one with rows from `at` on.
+pub(super) fn another(text: &str, layout: Layout, at: usize) -> Option<usize> {
+    match layout {
+        Layout::Pipes => {
+            let is_inside =
+                |line: &&str| line.contains(['|', '│', '┃', '║']) || is_rule(line.trim());
+            let lines = text[at..].split_inclusive('\n').take_while(is_inside);
+            let end = at + lines.map(str::len).sum::<usize>();
+            pipes(&text[end..]).map(|found| end + found)
+        }
+        Layout::Latex => {
+            let begin = |name: &&str| text[at..].find(&format!(r"\begin{{{name}"));
+            ENVIRONMENTS.iter().filter_map(|name| begin(&name)).min().map(|found| at + found)
+        }
+        Layout::Separated(_) | Layout::Blanks => None,
+    }
+}
+
 /// The environments of tables in LaTeX.
 const ENVIRONMENTS: [&str; 6] = ["tabular", "array", "longtable", "tabularx", "tabulary", "tblr"];
 

@@ -45,7 +45,7 @@ use follows::{Following, Ids};
 use header::{Column, Preamble};
 use layland_model::{CpuSet, Field, Index, Levels, Platform, System, SystemPart, Task, TaskId};
 use row::Row;
-use rows::{Cell, Kept, RawRow, Rows, TextRows};
+use rows::{Cell, RawRow, Rows, TextRows, Titled};
 use steps::Named;
 
 /// Reads a table in a text. Returns the system and the span of each task, or `None` after reporting
@@ -71,6 +71,15 @@ pub(crate) fn read(
             (rows.at, rows.end) = (within.start.max(header_at), within.end);
         }
         Layout::Separated(_) | Layout::Blanks => {}
+    }
+    if let Some(at) = layout::another(text, layout, rows.at.min(rows.end)) {
+        let line = text[at..].lines().next().unwrap_or_default();
+        let message = "the text has another table, which is not read";
+        let problem = Problem::warning("layland::csv::another", message);
+        let help = "put its tasks into a file of their own";
+        reader
+            .problems
+            .push(problem.at(at..at + line.trim_end().len(), "it begins here").help(help));
     }
     let is_empty = text[rows.at.min(rows.end)..rows.end].trim().is_empty();
     if is_empty || Rows::Text(rows.clone()).next().is_none() {
@@ -192,13 +201,18 @@ impl<'p> TableReader<'p> {
         }
     }
 
-    fn kept(self, text: &str, preamble: Preamble, kept: &Kept<'_>) -> Option<(System, Vec<Span>)> {
+    fn kept(
+        self,
+        text: &str,
+        preamble: Preamble,
+        kept: &Titled<'_>,
+    ) -> Option<(System, Vec<Span>)> {
         if kept.rows.is_empty() {
             let problem = Problem::error("layland::csv::header", "there is no task");
             self.problems.push(problem.help("write at least one, with its WCET and its period"));
             return None;
         }
-        let rows = Rows::Kept { rows: &kept.rows, at: 0 };
+        let rows = Rows::Titled { rows: &kept.rows, at: 0 };
         self.table(text, preamble, &kept.titles, rows)
     }
 

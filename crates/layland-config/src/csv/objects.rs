@@ -4,7 +4,7 @@
 //! or objects by the names of the tasks, or lists below a list of titles. An object of lists has
 //! the columns.
 
-use super::rows::{Cell, Kept};
+use super::rows::{Cell, Titled};
 use super::titles;
 use crate::host::MAX_TASKS;
 use crate::json::{Json, Member, Value};
@@ -19,7 +19,7 @@ pub(super) struct Beside {
 }
 
 /// Converts a document to the rows of a table. Returns `None` after reporting errors.
-pub(super) fn rows(document: &Json, problems: &mut Problems) -> Option<(Kept<'static>, Beside)> {
+pub(super) fn rows(document: &Json, problems: &mut Problems) -> Option<(Titled<'static>, Beside)> {
     let mut beside = Beside::default();
     let list = match &document.value {
         Value::Object(members) => match members.iter().find(|member| is_list(member)) {
@@ -143,7 +143,7 @@ impl Grid {
         self.0.rows.push((whole.clone(), cells));
     }
 
-    pub(super) fn kept(&self) -> Kept<'static> {
+    pub(super) fn kept(&self) -> Titled<'static> {
         self.0.clone().finish()
     }
 }
@@ -282,13 +282,13 @@ impl Table {
         rows.into_iter().try_for_each(|(span, cells)| self.row(&span, cells, problems))
     }
 
-    fn finish(self) -> Kept<'static> {
+    fn finish(self) -> Titled<'static> {
         let count = self.titles.len();
         let row = |(span, mut cells): (Span, BTreeMap<usize, Cell<'static>>)| {
             let empty = || Cell { text: Cow::Borrowed(""), span: span.clone() };
             (0..count).map(|at| cells.remove(&at).unwrap_or_else(empty)).collect()
         };
-        Kept { titles: self.titles, rows: self.rows.into_iter().map(row).collect() }
+        Titled { titles: self.titles, rows: self.rows.into_iter().map(row).collect() }
     }
 }
 

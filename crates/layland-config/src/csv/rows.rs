@@ -16,7 +16,7 @@ pub(crate) struct Cell<'t> {
 }
 
 /// The titles and the rows of a table in memory.
-pub(crate) struct Kept<'t> {
+pub(crate) struct Titled<'t> {
     pub titles: Vec<Cell<'t>>,
     pub rows: Vec<Vec<Cell<'t>>>,
 }
@@ -26,7 +26,7 @@ pub(super) enum Rows<'t> {
     /// Rows that are read from a text one by one.
     Text(TextRows<'t>),
     /// Rows that are in memory: those of JSON, YAML and lines of words.
-    Kept { rows: &'t [Vec<Cell<'t>>], at: usize },
+    Titled { rows: &'t [Vec<Cell<'t>>], at: usize },
 }
 
 /// The rows of a text.
@@ -49,7 +49,7 @@ impl<'t> Iterator for Rows<'t> {
     fn next(&mut self) -> Option<RawRow<'t>> {
         match self {
             Rows::Text(rows) => rows.next(),
-            Rows::Kept { rows, at } => {
+            Rows::Titled { rows, at } => {
                 *at += 1;
                 rows.get(*at - 1).cloned().map(Ok)
             }
@@ -66,7 +66,7 @@ impl<'t> Rows<'t> {
                 let row = TextRows { at: first.start, ..rows.clone() }.next();
                 row.and_then(Result::ok).unwrap_or_default()
             }
-            Rows::Kept { rows, .. } => {
+            Rows::Titled { rows, .. } => {
                 let is_row =
                     |row: &&Vec<Cell<'_>>| row.first().is_some_and(|cell| cell.span == *first);
                 rows.iter().find(is_row).cloned().unwrap_or_default()

@@ -3,7 +3,7 @@
 //!
 //! A title is a key of the task-set file or one of its other names ([`TaskKey::column`]), in any
 //! case and with any signs between its words. A unit may follow it. Titles that could mean two
-//! things are errors, since a guess could be wrong without anybody seeing it.
+//! things are errors, since a guess could be wrong without being seen.
 
 use crate::host::Unit;
 use crate::keys::{TASK_KEYS, TaskKey, Value};
@@ -98,7 +98,7 @@ pub(super) fn same(title: &str) -> String {
 
 /// Reads a title.
 pub(super) fn read(title: &str) -> Option<Title> {
-    // A megabyte in the first line is no title.
+    // A megabyte in the first line is not a title.
     if title.len() > 200 {
         return None;
     }

@@ -4,7 +4,7 @@
 //! The words before `=` are titles of columns, so that such lines are a table. Two or three numbers
 //! in brackets are the WCET, the period and the deadline, as in lines of times.
 
-use super::rows::{Cell, Kept};
+use super::rows::{Cell, Titled};
 use super::titles;
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
@@ -31,7 +31,7 @@ pub(crate) fn is_task(line: &str) -> bool {
 }
 
 /// Converts lines in words to the rows of a table, or reports those that are none.
-pub(super) fn rows<'t>(text: &'t str, problems: &mut Problems) -> Kept<'t> {
+pub(super) fn rows<'t>(text: &'t str, problems: &mut Problems) -> Titled<'t> {
     let span = |part: &str| -> Span {
         let at = part.as_ptr() as usize - text.as_ptr() as usize;
         at..at + part.len()
@@ -86,7 +86,7 @@ pub(super) fn rows<'t>(text: &'t str, problems: &mut Problems) -> Kept<'t> {
         }
         rows.push(row);
     }
-    Kept { titles, rows }
+    Titled { titles, rows }
 }
 
 /// Splits a line into its name and values.

@@ -211,3 +211,28 @@ proptest! {
         prop_assert_eq!(loaded.system, system, "{}", text);
     }
 }
+
+/// A document may have several tables, of which the first is read, and not in silence.
+#[test]
+fn another_table_is_named() {
+    let markdown = "| Task | C | T |\n|---|---|---|\n| a | 1 | 4 |\n";
+    let latex = "\\begin{tabular}{lll}\nTask & C & T \\\\\na & 1 & 4 \\\\\n\\end{tabular}\n";
+    for (table, line) in [(markdown, "6:1"), (latex, "7:1")] {
+        for (text, expected) in
+            [(table.to_owned(), None), (format!("{table}\nAnd:\n{table}"), Some(line))]
+        {
+            let host = Host { default_cpus: Some(1), unit: Some(Unit::Ms), ..Host::default() };
+            let loaded = read("set.md", text.as_bytes(), Format::Table, &host);
+            let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.plain()));
+            assert_eq!(loaded.system.tasks.len(), 1, "{text}");
+            let problems = &loaded.warnings.problems;
+            let places: Vec<String> =
+                problems.iter().filter_map(|p| Some(p.position?.to_string())).collect();
+            assert_eq!(
+                places,
+                expected.iter().map(|at| (*at).to_owned()).collect::<Vec<_>>(),
+                "{text}"
+            );
+        }
+    }
+}

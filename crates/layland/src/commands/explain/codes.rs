@@ -388,6 +388,11 @@ pub(super) const ERRORS: &[Code] = &[
         "The message names the nearest column.",
     ),
     (
+        "layland::csv::another",
+        "a second table in a document",
+        "Only the first one is read: put the tasks of the second into a file of their own.",
+    ),
+    (
         "layland::csv::objects",
         "a list of tasks in JSON or YAML with something else in it",
         "A task is an object whose keys are the titles of a table, such as `name`, `wcet` and `period`.",
