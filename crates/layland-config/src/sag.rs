@@ -276,7 +276,12 @@ pub fn to_sag(system: &System) -> (String, Vec<Problem>) {
             let times = [task.period.ns(), task.deadline.ns(), task.offset.ns(), task.jitter.ns()];
             let explicit = match &task.behaviour {
                 Behaviour::Explicit(times) => times.iter().all(|time| is_whole(time.ns())),
-                _ => true,
+                Behaviour::Periodic
+                | Behaviour::Sporadic(_)
+                | Behaviour::Curve(_)
+                | Behaviour::Hog
+                | Behaviour::Yield
+                | Behaviour::SelfSuspending { .. } => true,
             };
             explicit
                 && times.into_iter().chain([least(task).ns(), task.own_wcet().ns()]).all(is_whole)

@@ -72,8 +72,7 @@ pub(crate) fn without_titles(line: &str) -> Option<Layout> {
         Err(_) => false,
     };
     let is_row = |cells: &[&str]| {
-        cells.len() > 2
-            && cells[1..].iter().filter(|cell| !cell.trim().is_empty()).all(|cell| is_number(cell))
+        cells.len() > 2 && cells[1..].iter().filter(|cell| !cell.trim().is_empty()).all(is_number)
     };
     if line.contains([',', ';', '\t']) {
         let separator = separator(line);
@@ -149,8 +148,8 @@ pub(super) fn another(text: &str, layout: Layout, at: usize) -> Option<usize> {
             pipes(&text[end..]).map(|found| end + found)
         }
         Layout::Latex => {
-            let begin = |name: &&str| text[at..].find(&format!(r"\begin{{{name}"));
-            ENVIRONMENTS.iter().filter_map(|name| begin(&name)).min().map(|found| at + found)
+            let begin = |name: &str| text[at..].find(&format!(r"\begin{{{name}"));
+            ENVIRONMENTS.iter().filter_map(|name| begin(name)).min().map(|found| at + found)
         }
         Layout::Separated(_) | Layout::Blanks => None,
     }
@@ -162,8 +161,8 @@ const ENVIRONMENTS: [&str; 6] = ["tabular", "array", "longtable", "tabularx", "t
 /// Returns true if a text is a table of LaTeX, or has one.
 fn is_latex(text: &str) -> bool {
     let is_row = |line: &str| line.contains('&') && line.contains(r"\\");
-    let begins = |name: &&str| text.contains(&format!(r"\begin{{{name}"));
-    ENVIRONMENTS.iter().any(|name| begins(&name))
+    let begins = |name: &str| text.contains(&format!(r"\begin{{{name}"));
+    ENVIRONMENTS.iter().any(|name| begins(name))
         || first_lines(text).is_some_and(|(first, _)| is_row(first))
 }
 

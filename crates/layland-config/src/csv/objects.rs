@@ -99,34 +99,27 @@ impl Beside {
     fn read(&mut self, members: &[Member], problems: &mut Problems) {
         for member in members.iter().filter(|member| !is_list(member)) {
             let key = titles::simple(&member.key);
-            match &member.value.value {
-                Value::Number(number)
-                    if [
-                        "cpus",
-                        "cpu",
-                        "cores",
-                        "processors",
-                        "m",
-                        "numcpus",
-                        "ncpus",
-                        "numcores",
-                    ]
-                    .contains(&&*key) =>
-                {
-                    self.cpus = Some((number.clone(), member.value.span.clone()));
-                }
-                Value::Text(_) if ["name", "title", "description", "comment"].contains(&&*key) => {}
-                _ => {
-                    let message =
-                        format!("the key `{}` beside the tasks does not count", member.key);
-                    let help = "a task-set file has a place for the platform and other properties of the set";
-                    let problem = Problem::warning("layland::csv::unused_column", message);
-                    problems.push(problem.at(member.key_span.clone(), "here").help(help));
-                }
+            if let Value::Number(number) = &member.value.value
+                && CPUS.contains(&&*key)
+            {
+                self.cpus = Some((number.clone(), member.value.span.clone()));
+                continue;
             }
+            let is_text = matches!(member.value.value, Value::Text(_));
+            if is_text && ["name", "title", "description", "comment"].contains(&&*key) {
+                continue;
+            }
+            let message = format!("the key `{}` beside the tasks does not count", member.key);
+            let help =
+                "a task-set file has a place for the platform and other properties of the set";
+            let problem = Problem::warning("layland::csv::unused_column", message);
+            problems.push(problem.at(member.key_span.clone(), "here").help(help));
         }
     }
 }
+
+/// The keys of the number of CPUs.
+const CPUS: [&str; 8] = ["cpus", "cpu", "cores", "processors", "m", "numcpus", "ncpus", "numcores"];
 
 /// Rows with their titles, which another format collects.
 #[derive(Default)]
@@ -301,17 +294,19 @@ fn cell(key: &str, value: &Json, problems: &mut Problems) -> Option<Cell<'static
         Value::Number(text) | Value::Text(text) => Some(text.clone()),
         Value::List(_) | Value::Object(_) => None,
     };
-    let text = match &value.value {
-        Value::List(items) => {
-            let between = match titles::meaning(key) {
-                Some(meaning) if meaning.is_key("affinity") => ",",
-                Some(meaning) if meaning.is_key("segments") => " ",
-                _ => "; ",
-            };
-            let parts: Option<Vec<String>> = items.iter().map(simple).collect();
-            parts.map(|parts| parts.join(between))
-        }
-        _ => simple(value),
+    let text = if let Value::List(items) = &value.value {
+        let is = |name: &str| titles::meaning(key).is_some_and(|meaning| meaning.is_key(name));
+        let between = if is("affinity") {
+            ","
+        } else if is("segments") {
+            " "
+        } else {
+            "; "
+        };
+        let parts: Option<Vec<String>> = items.iter().map(simple).collect();
+        parts.map(|parts| parts.join(between))
+    } else {
+        simple(value)
     };
     let Some(text) = text else {
         let message =

@@ -278,7 +278,7 @@ impl TableReader<'_> {
 
     /// Parses a time with a unit, or a number under a title with one.
     fn time(&mut self, column: &Column, cell: &Cell<'_>) -> Option<i64> {
-        let Some(text) = self.decimal(cell) else { return None };
+        let text = self.decimal(cell)?;
         let text = &*text;
         let read: Result<Duration, ParseTimeError> = match column.unit {
             Some(unit) => format!("{text}{unit}").parse(),
