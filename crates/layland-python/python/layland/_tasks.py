@@ -258,6 +258,7 @@ class TaskSet:
         format: str | None = None,
         cpus: int | None = None,
         unit: str | None = None,
+        columns: str | None = None,
     ) -> TaskSet:
         """Reads a file.
 
@@ -266,12 +267,14 @@ class TaskSet:
         source
             A path, or ``demo:NAME`` for a bundled set (:func:`layland.demos` lists them).
         format
-            ``toml``, ``rt-app``, ``csv``, ``plain``, ``simso``, ``schedcat`` or ``jsonl``; by default the one
-            that the name or the contents show.
+            ``toml``, ``rt-app``, ``csv``, ``table``, ``objects``, ``yaml``, ``plain``, ``simso``, ``schedcat``,
+            ``sag``, ``dot`` or ``jsonl``; by default the one that the contents show.
         cpus
             The number of CPUs, for formats that do not say.
         unit
             The unit of numbers without one (``ns``, ``us``, ``ms``, ``s``), in tables and plain lines.
+        columns
+            The columns of a table without titles, as in ``O,C,D,T``.
 
         Raises
         ------
@@ -292,7 +295,8 @@ class TaskSet:
                 names = ", ".join(_layland.demos())
                 raise UsageError(f"there is no bundled set `{path}`", f"there are {names}")
             return cls._of(system, path)
-        return cls.loads(Path(path).read_bytes(), format=format, cpus=cpus, unit=unit, name=path)
+        data = Path(path).read_bytes()
+        return cls.loads(data, format=format, cpus=cpus, unit=unit, columns=columns, name=path)
 
     @classmethod
     def loads(
@@ -302,6 +306,7 @@ class TaskSet:
         format: str | None = None,
         cpus: int | None = None,
         unit: str | None = None,
+        columns: str | None = None,
         name: str = "<text>",
     ) -> TaskSet:
         """Reads a text; see :meth:`load`.
@@ -315,7 +320,7 @@ class TaskSet:
         data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
         if cpus is not None and cpus < 1:
             raise UsageError(f"{cpus} CPUs run nothing", "give a number from 1 on")
-        return cls._of(_layland.System.read(name, data, format, cpus, unit), name)
+        return cls._of(_layland.System.read(name, data, format, cpus, unit, columns), name)
 
     @classmethod
     def load_lines(cls, source: str | os.PathLike[str]) -> Iterator[TaskSet]:

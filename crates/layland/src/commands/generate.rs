@@ -282,13 +282,7 @@ fn files(
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::refused(format!("failed to make the folder {}: {error}", folder.display()))
     })?;
-    let ending = match format {
-        Format::Toml => "toml",
-        Format::RtApp => "json",
-        Format::Csv | Format::Plain => "csv",
-        Format::Simso | Format::Schedcat => "xml",
-        Format::Lines => "jsonl",
-    };
+    let ending = format.extension();
     for set in sets {
         let (index, system) = set?;
         let text = formats::write(&system, format, RtAppPolicy::OfTasks)?;

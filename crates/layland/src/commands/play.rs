@@ -137,7 +137,10 @@ fn as_written(args: &SetArgs, system: &System) -> Option<String> {
     let name = args.set.as_deref().filter(|name| *name != "-")?;
     let (bytes, format) = input::bytes(name).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, text.as_bytes()));
+    let format = args
+        .from
+        .or(format)
+        .or_else(|| Format::detect(name, text.as_bytes(), &args.host()).ok())?;
     let read = layland_config::read(name, text.as_bytes(), Format::Toml, &args.host());
     // With further tasks, another number of CPUs or `cpus = "host"` the system differs from the
     // file.

@@ -4,7 +4,7 @@ use super::exit::{Failure, Message};
 use super::{formats, names, terminal};
 use clap::Args;
 use layland_answers::{CPUS_NOT_GIVEN, EMPTY, Unanswered, assumed};
-use layland_config::{Format, Host, HowMade, Report, Unit};
+use layland_config::{Columns, Format, Host, HowMade, Report, Unit};
 use layland_model::{System, visible};
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read};
@@ -18,10 +18,10 @@ pub(crate) use layland_answers::Set;
 const DEMO: &str = "demo:";
 
 /// The arguments that say which task set is meant.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct SetArgs {
-    /// The task set: a file (TOML, rt-app JSON, CSV, lines of times, XML of SimSo or SchedCAT, lines of JSON), - for
-    /// standard input, or demo:NAME
+    /// The task set: a file (TOML, a table of any kind, rt-app JSON, JSON or YAML lists, lines of times, XML of SimSo or
+    /// SchedCAT, lines of JSON), - for standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     // An attribute, because brackets in a comment would be links.
@@ -37,12 +37,15 @@ pub(crate) struct SetArgs {
     #[arg(long, value_name = "N", help_heading = "Task set")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
-    /// The format of the set, if neither its name nor its first bytes show it
+    /// The format of the set, if its content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Task set")]
     pub from: Option<Format>,
     /// The unit of numbers without one, in tables and plain lines
     #[arg(long, value_name = "UNIT", value_parser = formats::unit(), help_heading = "Task set")]
     pub unit: Option<Unit>,
+    /// The columns of a table without titles, as in O,C,D,T; - is a column that does not count
+    #[arg(long, value_name = "TITLES", help_heading = "Task set")]
+    pub columns: Option<Columns>,
 }
 
 impl SetArgs {
@@ -56,12 +59,20 @@ impl SetArgs {
             cpus: *CPUS.get_or_init(count),
             default_cpus: self.cpus.map(|cpus| cpus as usize),
             unit: self.unit,
+            columns: self.columns.clone(),
         }
     }
 
     /// Returns the same arguments with another task set.
     pub(crate) fn with(&self, set: Option<String>) -> SetArgs {
-        SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from, unit: self.unit }
+        SetArgs {
+            set,
+            task: self.task.clone(),
+            cpus: self.cpus,
+            from: self.from,
+            unit: self.unit,
+            columns: self.columns.clone(),
+        }
     }
 }
 
@@ -77,9 +88,14 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
         None => Set::in_memory("inline", System::new(host.default_cpus.unwrap_or(1), Vec::new())),
         Some(name) => {
             let (bytes, format) = bytes(name)?;
-            let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
             // Headings and messages show the name.
             let name = &*if name == "-" { Cow::Borrowed("<stdin>") } else { visible(name) };
+            let format = match args.from.or(format) {
+                Some(format) => format,
+                // An empty file has a message of its own.
+                None if bytes.trim_ascii().is_empty() => Format::Toml,
+                None => Format::detect(name, &bytes, &host).map_err(|report| failure(&report))?,
+            };
             let (set, warnings) = Set::read(name, &bytes, format, &host)?;
             tell(&warnings);
             set

@@ -101,8 +101,7 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
         reservation.guarantee = guarantee;
         return Ok(vec![Wish { name: String::new(), reservation, threads, is_for_each }]);
     };
-    let set_args =
-        SetArgs { set: Some(set.clone()), task: Vec::new(), cpus: None, from: None, unit: None };
+    let set_args = SetArgs { set: Some(set.clone()), ..SetArgs::default() };
     let set = input::load(&set_args)?;
     if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));

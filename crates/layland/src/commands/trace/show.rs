@@ -2,7 +2,7 @@
 
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
 use super::load::{self, Loaded};
-use super::reserved;
+use super::{loops, reserved};
 use crate::pages::figures::figures;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
@@ -71,6 +71,9 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     };
     if args.latency < Duration::ZERO {
         return Err(Failure::usage("a latency is not negative"));
+    }
+    if let Some(log) = load::log(&args.file)? {
+        return loops::check(args, &set, &log);
     }
     let loaded = load::to_judge(&args.file, &args.input, Some(&set))?;
     loaded.tell();
@@ -225,6 +228,13 @@ fn latencies(loaded: &Loaded) -> Option<[Duration; 4]> {
 }
 
 pub(super) fn stats(args: &StatsArgs) -> Outcome {
+    if let Some(log) = load::log(&args.file)? {
+        if args.input.set.is_some() {
+            return Err(Failure::usage("a log of rt-app has the deadlines of its timers")
+                .help("leave --set out: `layland trace check` compares the log with a set"));
+        }
+        return loops::stats(args, &log);
+    }
     let set = load::set(&args.input)?;
     let mut loaded = load::to_judge(&args.file, &args.input, set.as_ref())?;
     loaded.tell();
