@@ -67,6 +67,17 @@ impl FileKind {
     }
 }
 
+/// Advice on the formats of pictures.
+pub(crate) const PICTURES: &str = "charts are written as .svg or .pdf, which stay sharp at any size: slides and \
+                                   documents take them, and other programs convert them to pixels";
+
+/// Returns true for a file of pixels, which no command writes.
+pub(crate) fn is_picture(path: &Path) -> bool {
+    const OF_PIXELS: [&str; 8] = ["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff"];
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    ending.is_some_and(|ending| OF_PIXELS.contains(&ending.as_str()))
+}
+
 /// A file to write besides the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
@@ -92,15 +103,16 @@ impl Output {
     pub(crate) fn of(path: &Path, offered: &[FileKind]) -> Result<Output, Failure> {
         let meanings: Vec<&str> =
             offered.iter().map(|kind| kind.meaning()).filter(|text| !text.is_empty()).collect();
-        let known = format!("the ending says what to write: {}", meanings.join(", "));
+        let known = format!("the extension says what to write: {}", meanings.join(", "));
         if path == Path::new("-") {
             return Err(Failure::usage("standard output has the result already").help(known));
         }
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let kind = offered.iter().find(|kind| kind.endings().contains(&ending));
         let Some(&kind) = kind else {
-            let message = format!("{} has no known ending", path.display());
-            return Err(Failure::usage(message).help(known));
+            let message = format!("{} has no known extension", path.display());
+            let help = if is_picture(path) { PICTURES.to_owned() } else { known };
+            return Err(Failure::usage(message).help(help));
         };
         match path.parent() {
             Some(folder) if folder != Path::new("") && !folder.is_dir() => {

@@ -6,6 +6,7 @@ mod draw;
 mod named;
 
 use crate::ui::exit::{Exit, Outcome};
+use crate::ui::numbers::whole;
 use crate::ui::terminal;
 use clap::Args;
 use codes::{ERRORS, EXITS};
@@ -24,18 +25,18 @@ pub(crate) struct ExplainArgs {
     /// The entry to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
-    /// Draw the structure that this policy (run or qps, with its options) builds for the task set SET
+    /// The policy. Its structure for the task set SET is drawn; run, qps, cd and edf-wm build one
     #[arg(short, long, value_name = "P", requires = "code", conflicts_with = "json")]
     #[arg(help_heading = "Structure")]
     pub policy: Option<String>,
-    /// Write the drawing into a file: .svg, .dot or .txt
+    /// Write to this file. The drawing: .svg, .dot or .txt
     #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
     pub output: Option<PathBuf>,
-    /// The number of CPUs, if the set does not give it, or another number to try
+    /// The number of CPUs. Overrides the number in the set
     #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(value_parser = whole::<1, 4096>)]
     pub cpus: Option<u32>,
-    /// Print as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -62,7 +63,11 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
             let all: Vec<Value> = entries.iter().map(as_json).collect();
             terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
         } else {
-            terminal::result(&(list(&entries) + named::ALSO))?;
+            terminal::result(&format!(
+                "{}\n{}\n",
+                list(&entries),
+                terminal::wrap(named::ALSO, "")
+            ))?;
         }
         return Ok(Exit::Yes);
     };
@@ -87,7 +92,6 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
 }
 
 fn list(entries: &[Entry]) -> String {
-    let width = entries.iter().map(|entry| entry.code.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut sort = "";
     for entry in entries {
@@ -96,7 +100,9 @@ fn list(entries: &[Entry]) -> String {
             text += &format!("{gap}{}s\n", entry.sort);
             sort = entry.sort;
         }
-        text += &format!("  {:width$}  {}\n", entry.code, entry.title);
+        let alike = entries.iter().filter(|other| other.sort == sort);
+        let width = alike.map(|entry| entry.code.len()).max().unwrap_or(0);
+        text += &terminal::entry(&format!("  {:width$}  ", entry.code), &entry.title);
     }
     text
 }
@@ -169,18 +175,18 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                 "It reproduces the claim of the paper about {}, and `layland check` never decides by it. {why}",
                 policies(algorithms)
             ),
-            Subject::SomeScheduler => "It is about any scheduler.".to_owned(),
+            Subject::SomeScheduler => "It covers any scheduler.".to_owned(),
             Subject::SomePartition => {
-                "It is about EDF on each CPU of any partition of the tasks.".to_owned()
+                "It covers EDF on each CPU, for any partition of the tasks.".to_owned()
             }
             Subject::SomePartitionUnder(_) => {
-                "It is about these fixed priorities on each CPU of any partition of the tasks, and asked where a \
+                "It covers these fixed priorities on each CPU, for any partition of the tasks, and is used where a \
                  partitioned policy with them is named and not guaranteed."
                     .to_owned()
             }
-            Subject::SomePriorities => "It is about any fixed priorities on each CPU.".to_owned(),
+            Subject::SomePriorities => "It covers any fixed priorities on each CPU.".to_owned(),
             Subject::Admission(algorithms) => format!(
-                "It says whether {} lets the tasks in, not whether they meet deadlines.",
+                "It says whether {} admits the tasks, and not whether they meet their deadlines.",
                 policies(algorithms)
             ),
         };
@@ -229,8 +235,8 @@ fn entries(registry: &Registry) -> Vec<Entry> {
              on two CPUs, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7), keep every deadline under global \
              fixed priorities with releases at whole times, and miss one with releases at halves."
                 .to_owned(),
-            "It is about global, clustered and partitioned EDF and fixed priorities and the same with strong \
-             affinities, looks at up to `--effort` states, and gives up where more than 16 tasks can release at once."
+            "It covers global, clustered and partitioned EDF and fixed priorities, and the same with strong \
+             affinities, looks at up to `--effort` states, and stops where more than 16 tasks can release at once."
                 .to_owned(),
             assumed(&states::ASSUMES),
         ],
@@ -398,7 +404,7 @@ fn worth(kind: TestKind) -> String {
     match kind {
         TestKind::Exact => {
             "Exact: yes and no are both true. Where offsets may keep the worst case away, or \
-                        a search is given up, it says unknown."
+                        a search stops at its limit, it says unknown."
         }
         TestKind::Sufficient => "Sufficient: a yes is true; where it fails the answer is unknown.",
         TestKind::Necessary => "Necessary: a no is true; where it passes the answer is unknown.",
