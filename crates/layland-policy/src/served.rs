@@ -100,10 +100,10 @@ fn policy(kind: ServerKind) -> PolicyInfo {
             "tasks with a budget get used budget back a period after they began to use it"
         }
         ServerKind::Deferrable => {
-            "tasks with a budget have all of it again in each of their periods"
+            "tasks with a budget get all of it back in each of their periods"
         }
         ServerKind::Polling => {
-            "tasks with a budget have all of it again in each of their periods, and lose it where they have no work"
+            "tasks with a budget get all of it back in each of their periods, and lose it where they have no work"
         }
     };
     let citation = match kind {

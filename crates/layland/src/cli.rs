@@ -59,7 +59,7 @@ pub(crate) enum Command {
     /// Simulate a task set under one or more policies, and compare them
     #[command(after_long_help = simulate::EXAMPLES)]
     Sim(simulate::SimArgs),
-    /// Say what each policy guarantees, by every test and bound that applies
+    /// Check what each policy guarantees, by every test and bound that applies
     #[command(after_long_help = check::EXAMPLES)]
     Check(check::CheckArgs),
     /// Explain a test, bound, assumption, error code or exit code

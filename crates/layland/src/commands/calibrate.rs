@@ -38,7 +38,7 @@ pub(crate) struct CalibrateArgs {
     /// Write to this file. The section is printed as well
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
     /// Draw with ASCII characters only

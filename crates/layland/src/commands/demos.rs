@@ -14,7 +14,7 @@ Examples:
 pub(crate) struct DemosArgs {
     /// Print the file of this set
     pub name: Option<String>,
-    /// Print the result as JSON. The list, or the set
+    /// Print the result as JSON. It is the list, or the set
     #[arg(long)]
     pub json: bool,
 }

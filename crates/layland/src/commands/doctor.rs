@@ -31,7 +31,7 @@ pub(crate) struct DoctorArgs {
     /// The time for which the latency of timers is measured
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "2s")]
     pub latency_for: Duration,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }

@@ -71,7 +71,7 @@ pub(crate) struct GenArgs {
     #[arg(long, value_name = "U", default_value = "1", help_heading = "Utilizations")]
     #[arg(hide_short_help = true)]
     pub max: Rate,
-    /// The bounds of the utilizations of the tasks in turn (convolutional), as in 0..0.5,0.2..1. The last repeats
+    /// The bounds of the utilizations of the tasks in turn (convolutional), as in 0..0.5,0.2..1. The last one repeats
     #[arg(long, value_name = "MIN..MAX,..", value_delimiter = ',', value_parser = layland_gen::text::rates)]
     #[arg(help_heading = "Utilizations", conflicts_with_all = ["min", "max"])]
     #[arg(hide_short_help = true)]
@@ -203,8 +203,8 @@ pub(crate) struct GenArgs {
     /// The format to write. By default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::written(), help_heading = "Output")]
     pub to: Option<Format>,
-    /// Write to this file. Without it, to standard output; with several sets, into this folder, or one set in each line of
-    /// a file .jsonl
+    /// Write to this file. Without it, to standard output; several sets go into this folder, or into a file
+    /// .jsonl with one set in each line
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }

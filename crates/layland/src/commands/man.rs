@@ -15,7 +15,7 @@ pub(crate) struct ManArgs {
     /// The command to print the page of. By default the page of layland itself
     #[arg(conflicts_with = "output")]
     pub command: Option<String>,
-    /// Write into this folder. One page per command
+    /// Write into this folder. It gets one page per command
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }

@@ -42,7 +42,7 @@ pub(crate) struct TopArgs {
     /// End after this many intervals [default: at Ctrl-C]
     #[arg(long, value_name = "N", value_parser = whole_u64::<0, { u64::MAX }>)]
     pub count: Option<u64>,
-    /// Print the result as JSON. One line for each interval
+    /// Print the result as JSON. Each interval is a line
     #[arg(long)]
     pub json: bool,
     /// Draw with ASCII characters only

@@ -99,7 +99,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     #[arg(hide_short_help = true)]
     pub cite: bool,
-    /// Print the result as JSON. One document, or with several sets one line for each
+    /// Print the result as JSON. It is one document, or with several sets one line for each
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Draw with ASCII characters only

@@ -106,7 +106,7 @@ pub(crate) struct ExecArgs {
     /// Only say whether the program would be admitted
     #[arg(long, conflicts_with_all = ["list", "leave"])]
     pub dry_run: bool,
-    /// Print the result as JSON. With --list and --dry-run
+    /// Print the result as JSON. This needs --list or --dry-run
     #[arg(long)]
     pub json: bool,
     /// Write to this file. Its extension says what, when the program has ended, about its threads and from the kernel's

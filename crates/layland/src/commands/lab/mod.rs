@@ -49,7 +49,7 @@ pub(crate) struct LabArgs {
 pub(crate) enum LabCommand {
     /// List the packaged experiments
     List {
-        /// Print the result as JSON. The list
+        /// Print the result as JSON. It is the list
         #[arg(long)]
         json: bool,
     },
@@ -67,7 +67,7 @@ pub(crate) enum LabCommand {
     Units {
         #[command(flatten)]
         which: Which,
-        /// Print the result as JSON. The list
+        /// Print the result as JSON. It is the list
         #[arg(long)]
         json: bool,
     },
@@ -79,7 +79,7 @@ pub(crate) struct Which {
     /// A packaged experiment, or a file that describes one (*.toml)
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
-    /// The number of task sets. Of each point
+    /// The number of task sets. Each point has this many
     #[arg(long, value_name = "N", value_parser = whole_u64::<1, 1_000_000>)]
     pub sets: Option<u64>,
     /// The length of each simulation, as in 10s or "2 hyperperiods"
@@ -143,7 +143,7 @@ pub(crate) struct ExperimentArgs {
     /// right to real-time priorities (thread switches: root)
     #[arg(long)]
     pub real_threads: bool,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
     /// Print results and problems only

@@ -56,7 +56,7 @@ pub(crate) struct RunArgs {
     /// The CPUs of this machine to use, as in 2-3 or 1,3. By default all that the process may use
     #[arg(long, value_name = "LIST", help_heading = "Machine")]
     pub on_cpus: Option<CpuSet>,
-    /// The seed of everything that is drawn. Those are execution times, jitter and separations, and `sim` draws the same
+    /// The seed of everything that is drawn. It decides execution times, jitter and separations, and `sim` draws the same
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Work")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     #[arg(hide_short_help = true)]
@@ -111,7 +111,7 @@ pub(crate) struct RunArgs {
     /// Show a table of the tasks
     #[arg(long, help_heading = "Output")]
     pub per_task: bool,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Draw with ASCII characters only

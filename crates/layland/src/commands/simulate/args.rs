@@ -60,7 +60,7 @@ pub(crate) struct SimArgs {
     #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "Duration")]
     #[arg(hide_short_help = true)]
     pub cycle: Option<Duration>,
-    /// The seed of everything that is drawn. Those are execution times, jitter and separations
+    /// The seed of everything that is drawn. It decides execution times, jitter and separations
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Randomness")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
@@ -103,7 +103,7 @@ pub(crate) struct SimArgs {
     #[arg(long, help_heading = "Output")]
     #[arg(hide_short_help = true)]
     pub check: bool,
-    /// Print the result as JSON. One document, or with several sets one line for each
+    /// Print the result as JSON. It is one document, or with several sets one line for each
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Draw with ASCII characters only

@@ -154,7 +154,7 @@ pub(crate) struct TraceCheckArgs {
     /// Ignore deviations that last no longer than this
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
     pub latency: Duration,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }
@@ -168,7 +168,7 @@ pub(crate) struct StatsArgs {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }
@@ -211,7 +211,7 @@ pub(crate) struct DiffArgs {
     /// The number of segments to show before and after the difference
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = count)]
     pub context: usize,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }
@@ -264,7 +264,7 @@ pub(crate) struct InferArgs {
     #[arg(long, help_heading = "Output")]
     #[arg(hide_short_help = true)]
     pub ascii: bool,
-    /// Print the result as JSON. One document
+    /// Print the result as JSON. It is one document
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
