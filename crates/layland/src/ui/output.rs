@@ -111,7 +111,11 @@ impl Output {
         let kind = offered.iter().find(|kind| kind.endings().contains(&ending));
         let Some(&kind) = kind else {
             let message = format!("{} has no known extension", path.display());
-            let help = if is_picture(path) && offered.contains(&FileKind::Svg) { PICTURES.to_owned() } else { known };
+            let help = if is_picture(path) && offered.contains(&FileKind::Svg) {
+                PICTURES.to_owned()
+            } else {
+                known
+            };
             return Err(Failure::usage(message).help(help));
         };
         match path.parent() {
