@@ -33,4 +33,6 @@
 
 pub mod gantt;
 pub mod plot;
+#[cfg(feature = "png")]
+pub mod png;
 mod svg;

@@ -157,8 +157,8 @@ use std::collections::BTreeMap;
 /// assert_eq!(
 ///     report.to_string(),
 ///     "2 violations\n  \
-///      a#0 runs on CPU 0 until 4ns, after its end at 3ns\n  \
-///      a#0 got 2ns, but its segments supply 3ns"
+///      a#1 runs on CPU 0 until 4ns, after its end at 3ns\n  \
+///      a#1 got 2ns, but its segments supply 3ns"
 /// );
 /// ```
 pub fn check(trace: &Trace, system: &System, rule: &ScheduleRule, limit: usize) -> Report {

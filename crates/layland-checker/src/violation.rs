@@ -19,7 +19,7 @@ pub struct JobName {
 
 impl fmt::Display for JobName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.task, self.id.seq)
+        write!(f, "{}#{}", self.task, self.id.number())
     }
 }
 

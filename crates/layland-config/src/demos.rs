@@ -33,6 +33,26 @@ const DEMOS: &[Demo] = &[
         text: include_str!("../demos/constrained.toml"),
     },
     Demo {
+        name: "rm-edf",
+        title: "at a utilization of 0.97 rate-monotonic priorities miss a deadline, and EDF does not",
+        text: include_str!("../demos/rm-edf.toml"),
+    },
+    Demo {
+        name: "inversion",
+        title: "priority inversion: a high task waits for one that needs no lock, until it inherits",
+        text: include_str!("../demos/inversion.toml"),
+    },
+    Demo {
+        name: "domino",
+        title: "overload: under EDF every task is late, under fixed priorities only the last one",
+        text: include_str!("../demos/domino.toml"),
+    },
+    Demo {
+        name: "servers",
+        title: "events under a polling, a deferrable and a sporadic server",
+        text: include_str!("../demos/servers.toml"),
+    },
+    Demo {
         name: "overload",
         title: "more work than the CPUs can do, and a CPU that goes away",
         text: include_str!("../demos/overload.toml"),

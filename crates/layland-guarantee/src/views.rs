@@ -252,10 +252,11 @@ pub(crate) fn with_regions(system: &System, rule: &ScheduleRule) -> Option<View<
         with_regions.tasks[id].preemption.clone_from(preemption);
     }
     let is_floating = |preemption: &Preemption| matches!(preemption, Preemption::Delayed(_));
-    let bounds = match regions.values().any(is_floating) {
+    let bounds = if regions.values().any(is_floating) {
         // The gain of a task from its own floating region is not counted.
-        true => Bounds::Above,
-        false => Bounds::All,
+        Bounds::Above
+    } else {
+        Bounds::All
     };
     let view = View::plain(Vec::new(), Cow::Owned(with_regions));
     Some(View { bounds, ..view })

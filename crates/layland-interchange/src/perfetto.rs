@@ -330,7 +330,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 
     fn begin(&self, record: &JobRecord, ready: Time) -> proto::TrackEvent {
         let id = record.job.id;
-        let name = format!("{}#{}", self.labels.task(id.task), id.seq);
+        let name = format!("{}#{}", self.labels.task(id.task), id.number());
         // A job that ends when it begins has no length to show.
         let is_instant = record.end.is_some_and(|(end, _)| end <= ready);
         let kind = if is_instant { TrackEventType::Instant } else { TrackEventType::SliceBegin };

@@ -365,7 +365,7 @@ fn perfetto_shows_the_schedule() {
         previous = (id.task.index(), end);
         let (start, name) = (release.max(after), labels.task(id.task));
         if start < end {
-            rows.push(format!("[\"{name}\",\"{name}#{}\",{start},{end}]", id.seq));
+            rows.push(format!("[\"{name}\",\"{name}#{}\",{start},{end}]", id.number()));
         }
     }
     assert_eq!(answers[1], format!("[{}]", rows.join(",")));

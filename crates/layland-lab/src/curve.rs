@@ -26,6 +26,23 @@ pub struct Point {
     pub y: Option<f64>,
     /// The number of values; in a distribution, the number of jobs.
     pub count: u64,
+    /// The 95 % confidence interval of a share of systems; `None` for other statistics.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Returns the interval of Wilson for a share that was seen in `count` independent draws, at 95 %
+/// confidence (Wilson, "Probable inference, the law of succession, and statistical inference",
+/// 1927). It never leaves 0 to 1, and is right for shares of 0 and 1 as well.
+fn wilson(share: f64, count: u64) -> Option<(f64, f64)> {
+    const Z: f64 = 1.959_963_984_540_054;
+    if count == 0 {
+        return None;
+    }
+    let n = count as f64;
+    let middle = share + Z * Z / (2.0 * n);
+    let half = Z * libm::sqrt(share * (1.0 - share) / n + Z * Z / (4.0 * n * n));
+    let whole = 1.0 + Z * Z / n;
+    Some((((middle - half) / whole).max(0.0), ((middle + half) / whole).min(1.0)))
 }
 
 /// The curves of a figure, in the order of its series.
@@ -64,7 +81,10 @@ pub(crate) fn points(
     }
     let point = |(x, values): (Rate, Vec<(f64, f64)>)| {
         let y = figure.statistic.of(&values);
-        Point { x: x.to_f64(), y, count: values.len() as u64 }
+        let count = values.len() as u64;
+        let is_share = name == "accepted" && figure.statistic == Statistic::Mean;
+        let interval = y.filter(|_| is_share).and_then(|share| wilson(share, count));
+        Point { x: x.to_f64(), y, count, interval }
     };
     at.into_iter().map(point).collect()
 }
@@ -85,7 +105,7 @@ fn bars(
             let values: Vec<(f64, f64)> =
                 cells.iter().flat_map(|cell| values(grid, cell, series, &bar.metric)).collect();
             let y = bar.statistic.of(&values);
-            Point { x: f64::from(number), y, count: values.len() as u64 }
+            Point { x: f64::from(number), y, count: values.len() as u64, interval: None }
         })
         .collect()
 }
@@ -118,7 +138,7 @@ fn distribution(
     let mut seen = 0;
     let point = |&(x, count): &(f64, u64)| {
         seen += count;
-        Point { x, y: Some(seen as f64 / total as f64), count: total }
+        Point { x, y: Some(seen as f64 / total as f64), count: total, interval: None }
     };
     counts.iter().map(point).collect()
 }
@@ -159,5 +179,25 @@ pub(crate) fn at_cell(
         of.of_counts(&tardiness(&[cell], series))
     } else {
         of.of(&values(grid, cell, series, name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_those_of_tables() {
+        // Values that R prints: prop.test(x, n, correct = FALSE).
+        for (share, count, low, high) in [
+            (0.0, 10, 0.0, 0.277_532),
+            (0.5, 10, 0.236_593, 0.763_407),
+            (0.95, 20, 0.763_869, 0.991_119),
+            (1.0, 100, 0.963_005, 1.0),
+        ] {
+            let (from, to) = wilson(share, count).expect("there are draws");
+            assert!((from - low).abs() < 1e-5 && (to - high).abs() < 1e-5, "{from} {to}");
+        }
+        assert_eq!(wilson(0.5, 0), None);
     }
 }

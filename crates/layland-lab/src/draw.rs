@@ -1,23 +1,14 @@
 //! The layout of a figure: the legend is above the axes, so that it covers no data; the axes are as
 //! the experiment defines them, or as the data requires.
 //!
-//! Each series has a colour, marker and dashes by its position in the experiment, the same in every
-//! figure. The colours are those of Okabe and Ito, which colour-blind readers can distinguish.
+//! A share of the drawn systems has a bar that shows its 95 % confidence interval. Series without
+//! values in a figure are not in its legend.
 
 use crate::curve::Curve;
 use crate::experiment::{Bar, Experiment, Figure, FigureKind};
+use crate::looks::{Look, MARKERS, looks};
 use layland_chart::plot::{Anchor, Colour, Label, Picture, Scale, Shape, Tick, text_width};
 
-const COLOURS: [Colour; 7] = [
-    [0, 114, 178],
-    [213, 94, 0],
-    [0, 158, 115],
-    [204, 121, 167],
-    [230, 159, 0],
-    [86, 180, 233],
-    [80, 80, 80],
-];
-const DASHES: [&[f64]; 4] = [&[], &[4.0, 1.5], &[1.5, 1.5], &[4.0, 1.5, 1.0, 1.5]];
 const BLACK: Colour = [0, 0, 0];
 const GRID: Colour = [222, 222, 222];
 const GREY: Colour = [110, 110, 110];
@@ -35,7 +26,10 @@ const MARKER: f64 = 2.4;
 pub(crate) struct Chart<'a> {
     experiment: &'a Experiment,
     figure: &'a Figure,
-    curves: &'a [Curve],
+    /// Those that have a value.
+    curves: Vec<&'a Curve>,
+    /// The look of each series of the experiment.
+    looks: Vec<Look>,
 }
 
 impl<'a> Chart<'a> {
@@ -45,7 +39,9 @@ impl<'a> Chart<'a> {
         figure: &'a Figure,
         curves: &'a [Curve],
     ) -> Chart<'a> {
-        Chart { experiment, figure, curves }
+        let has_values = |curve: &&Curve| curve.points.iter().any(|point| point.y.is_some());
+        let curves = curves.iter().filter(has_values).collect();
+        Chart { experiment, figure, curves, looks: looks(experiment) }
     }
 
     fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -240,7 +236,7 @@ impl Chart<'_> {
         let label = |curve: &Curve| self.experiment.series[curve.series].label.as_str();
         let width = |curve: &Curve| SAMPLE + 3.0 + text_width(label(curve), TICKS);
         let mut lines: Vec<(f64, Vec<&Curve>)> = Vec::new();
-        for curve in self.curves {
+        for &curve in &self.curves {
             let more = width(curve) + GAP;
             match lines.last_mut() {
                 Some((used, line)) if *used + more < WIDTH - 8.0 => {
@@ -255,14 +251,15 @@ impl Chart<'_> {
             y += 6.0;
             let mut x = (WIDTH - used + GAP) / 2.0;
             for curve in line {
-                let (colour, dash) = style(curve.series);
+                let look = self.looks[curve.series];
+                let (colour, dash) = (look.colour(), look.dashes());
                 if self.figure.kind == FigureKind::Bars {
                     to.block((x + 6.0, y - 3.0), (x + SAMPLE, y + 3.0), colour);
                 } else {
                     to.line(vec![(x, y), (x + SAMPLE, y)], colour, 1.1, dash);
                 }
                 if self.figure.kind == FigureKind::Lines {
-                    marker(to, curve.series, (x + SAMPLE / 2.0, y), colour);
+                    marker(to, look, (x + SAMPLE / 2.0, y));
                 }
                 to.text((x + SAMPLE + 3.0, y + 2.5), label(curve), TICKS, Anchor::Start, BLACK);
                 x += width(curve) + GAP;
@@ -279,7 +276,7 @@ impl Chart<'_> {
         let width = 0.8 / self.curves.len().max(1) as f64;
         let bottom = y.position(self.y_bounds().0);
         for (at, curve) in self.curves.iter().enumerate() {
-            let (colour, _) = style(curve.series);
+            let colour = self.looks[curve.series].colour();
             for point in &curve.points {
                 let Some(value) = point.y else { continue };
                 if !self.drawn(value) {
@@ -297,8 +294,9 @@ impl Chart<'_> {
     /// Draws the data. Returns true if a point was omitted because it is 0 on a logarithmic axis.
     fn curves(&self, to: &mut Picture, x: &Scale, y: &Scale) -> bool {
         let mut hidden = false;
-        for curve in self.curves {
-            let (colour, dash) = style(curve.series);
+        for curve in &self.curves {
+            let look = self.looks[curve.series];
+            let (colour, dash) = (look.colour(), look.dashes());
             // Break the line where a point is missing.
             let mut parts: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
             for point in &curve.points {
@@ -323,8 +321,9 @@ impl Chart<'_> {
                 }
             }
             if self.figure.kind == FigureKind::Lines {
+                self.intervals(to, curve, x, y);
                 for &at in parts.iter().flatten() {
-                    marker(to, curve.series, at, colour);
+                    marker(to, look, at);
                 }
             }
         }
@@ -332,24 +331,59 @@ impl Chart<'_> {
     }
 }
 
-/// Draws the marker of a series.
-fn marker(to: &mut Picture, series: usize, (x, y): (f64, f64), colour: Colour) {
-    let r = MARKER;
-    let mut polygon = |corners: &[(f64, f64)]| {
-        let points = corners.iter().map(|&(dx, dy)| (x + dx * r, y + dy * r)).collect();
-        to.shapes.push(Shape::Polygon { points, colour });
-    };
-    match series % 5 {
-        0 => to.shapes.push(Shape::Circle { at: (x, y), radius: r, colour }),
-        1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-        2 => polygon(&[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)]),
-        3 => polygon(&[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)]),
-        _ => polygon(&[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)]),
+impl Chart<'_> {
+    /// Draws the confidence intervals of a curve.
+    fn intervals(&self, to: &mut Picture, curve: &Curve, x: &Scale, y: &Scale) {
+        const WIDTH: f64 = 0.4;
+        const CAP: f64 = 1.4;
+        let colour = self.looks[curve.series].colour();
+        for point in &curve.points {
+            let Some((low, high)) = point.interval else { continue };
+            if !self.drawn(low) || !x.shows(point.x) {
+                continue;
+            }
+            let (at, from, until) = (x.position(point.x), y.position(low), y.position(high));
+            to.line(vec![(at, from), (at, until)], colour, WIDTH, &[]);
+            for end in [from, until] {
+                to.line(vec![(at - CAP, end), (at + CAP, end)], colour, WIDTH, &[]);
+            }
+        }
     }
 }
 
-fn style(series: usize) -> (Colour, &'static [f64]) {
-    (COLOURS[series % COLOURS.len()], DASHES[series % DASHES.len()])
+/// The corners of the markers that follow the circle, in radii.
+const CORNERS: [&[(f64, f64)]; MARKERS - 1] = [
+    &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+    &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
+    &[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)],
+    &[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)],
+];
+/// The number of corners of a circle that is drawn as an outline.
+const ROUND: u32 = 16;
+
+/// Draws the marker of a series.
+fn marker(to: &mut Picture, look: Look, (x, y): (f64, f64)) {
+    let (r, colour) = (MARKER, look.colour());
+    let corners: Vec<(f64, f64)> = match look.marker() {
+        0 if !look.is_hollow() => {
+            to.shapes.push(Shape::Circle { at: (x, y), radius: r, colour });
+            return;
+        }
+        0 => {
+            let turn =
+                |corner: u32| f64::from(corner) * 2.0 * std::f64::consts::PI / f64::from(ROUND);
+            (0..ROUND).map(|corner| (libm::cos(turn(corner)), libm::sin(turn(corner)))).collect()
+        }
+        other => CORNERS[other - 1].to_vec(),
+    };
+    let mut points: Vec<(f64, f64)> =
+        corners.into_iter().map(|(dx, dy)| (x + dx * r, y + dy * r)).collect();
+    if look.is_hollow() {
+        points.push(points[0]);
+        to.line(points, colour, 0.8, &[]);
+    } else {
+        to.shapes.push(Shape::Polygon { points, colour });
+    }
 }
 
 fn label_width(label: &Label) -> f64 {

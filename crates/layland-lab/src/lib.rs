@@ -38,6 +38,7 @@ mod curve;
 mod draw;
 mod engines;
 mod experiment;
+mod looks;
 mod measure;
 mod metric;
 mod observe;
@@ -66,6 +67,7 @@ pub use experiment::{
     Other, Range, Reported, Said, Statistic, TARDINESS, Table, Threads, Timing, TimingClaim,
 };
 pub use layland_sim::Horizon;
+pub use looks::{Look, looks};
 pub use measure::Row;
 pub use metric::{MEASURED, METRICS, Metric, Origin, THREADED, metric};
 pub use output::{Written, figure_pdf, figure_svg, write, write_timings};

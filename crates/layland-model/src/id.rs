@@ -63,6 +63,14 @@ pub struct JobId {
     pub seq: u64,
 }
 
+impl JobId {
+    /// Returns the number of the job for people, from 1: in messages, charts and traces for other
+    /// tools. The number of the last possible job is also that of the one before it.
+    pub const fn number(self) -> u64 {
+        self.seq.saturating_add(1)
+    }
+}
+
 impl fmt::Debug for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}#{}", self.task, self.seq)

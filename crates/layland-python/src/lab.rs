@@ -322,8 +322,8 @@ impl Results {
     /// The points of a figure: a row for each series and point.
     fn curves(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         let (_, figure) = figure(py, &self.experiment, name)?;
-        let (mut series, mut numbers, mut x, mut y, mut counts) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut series, mut numbers, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut x, mut y, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for curve in curves(&self.experiment, &self.results, figure) {
             for point in curve.points {
                 series.push(Some(self.experiment.series[curve.series].name.clone()));
@@ -331,6 +331,8 @@ impl Results {
                 x.push(Some(point.x));
                 y.push(point.y);
                 counts.push(i64::try_from(point.count).ok());
+                low.push(point.interval.map(|(low, _)| low));
+                high.push(point.interval.map(|(_, high)| high));
             }
         }
         let mut columns = Columns::new(SCHEMA).with("provenance", self.experiment.provenance());
@@ -339,12 +341,31 @@ impl Results {
         columns.push("x", Column::Real(x));
         columns.push("y", Column::Real(y));
         columns.push("count", Column::Int(counts));
+        columns.push("low", Column::Real(low));
+        columns.push("high", Column::Real(high));
         Ok(Table::of(columns))
+    }
+
+    /// The look of each series: its colour, the number of its marker, the dashes of its line, and
+    /// whether its marker is an outline.
+    fn looks(&self) -> Vec<(String, usize, Vec<f64>, bool)> {
+        let of = |look: layland_lab::Look| {
+            let [red, green, blue] = look.colour();
+            let colour = format!("#{red:02x}{green:02x}{blue:02x}");
+            (colour, look.marker(), look.dashes().to_vec(), look.is_hollow())
+        };
+        layland_lab::looks(&self.experiment).into_iter().map(of).collect()
     }
 
     fn svg(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         let (_, figure) = figure(py, &self.experiment, name)?;
         Ok(figure_svg(&self.experiment, &self.results, figure))
+    }
+
+    fn png(&self, py: Python<'_>, name: &str, scale: u16) -> PyResult<Option<Cow<'static, [u8]>>> {
+        let (_, figure) = figure(py, &self.experiment, name)?;
+        let svg = figure_svg(&self.experiment, &self.results, figure);
+        Ok(layland_chart::png::of(&svg, scale).map(Cow::Owned))
     }
 
     fn pdf(&self, py: Python<'_>, name: &str) -> PyResult<Cow<'static, [u8]>> {

@@ -1,8 +1,8 @@
 //! Distributions of durations.
 
 use crate::run::Run;
-use layland_model::Duration;
-use layland_trace::JobRecord;
+use layland_model::{Duration, TaskId};
+use layland_trace::{JobRecord, Labels};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -55,37 +55,77 @@ impl Series {
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
+
+    fn has_more_than_0(&self) -> bool {
+        self.steps.last().is_some_and(|&(value, _)| value > 0)
+    }
 }
 
-impl Distribution {
-    /// Returns the response times of the completed jobs of each run.
-    pub fn responses(runs: &[Run]) -> Distribution {
-        Self::of_completed(runs, "Response time", |record, response| {
-            let _ = record;
-            response
-        })
-    }
+/// The maximum number of tasks with a chart of their own.
+const TASKS: usize = 12;
 
-    /// Returns the tardiness of the completed jobs of each run.
-    pub fn tardiness(runs: &[Run]) -> Distribution {
-        Self::of_completed(runs, "Tardiness", |record, response| {
-            let finish = record.job.arrival + response;
-            record.job.tardiness(finish)
-        })
+impl Distribution {
+    /// Returns the charts of runs: the response times of each task, which differ by orders of
+    /// magnitude between tasks, and tardiness if a job was late. If there are many tasks, the first
+    /// chart is of all of them, and those follow whose longest response is largest in relation to
+    /// the deadline.
+    pub fn of_runs(runs: &[Run], labels: &Labels) -> Vec<Distribution> {
+        let mut charts = Vec::new();
+        let mut tasks: Vec<TaskId> = labels.tasks.iter().map(|(id, _)| id).collect();
+        if tasks.len() > TASKS {
+            let title = "Response time of all tasks".to_owned();
+            charts.push(Self::of_completed(runs, title, |_| true, response));
+            let tightness = tightness(runs);
+            let of = |task: &TaskId| tightness.get(task).copied().unwrap_or_default();
+            tasks.sort_by_key(|task| std::cmp::Reverse(of(task)));
+            tasks.truncate(TASKS);
+            tasks.sort_unstable();
+        }
+        for task in tasks {
+            let title = format!("Response time of {}", labels.tasks[task]);
+            let chart =
+                Self::of_completed(runs, title, |record| record.job.id.task == task, response);
+            charts.extend(Some(chart).filter(|chart| !chart.is_empty()));
+        }
+        let tardiness = |record: &JobRecord| Some(record.job.tardiness(record.completion()?));
+        let title = "Tardiness of all tasks".to_owned();
+        let chart = Self::of_completed(runs, title, |_| true, tardiness);
+        charts.extend(Some(chart).filter(|chart| chart.series.iter().any(Series::has_more_than_0)));
+        charts
     }
 
     fn of_completed(
         runs: &[Run],
-        title: &str,
-        of: impl Fn(&JobRecord, Duration) -> Duration,
+        title: String,
+        is_shown: impl Fn(&JobRecord) -> bool,
+        of: impl Fn(&JobRecord) -> Option<Duration>,
     ) -> Distribution {
         let series = |run: &Run| {
-            let completed = run.trace.jobs.iter().filter_map(|record| {
-                let response = record.completion()? - record.job.arrival;
-                Some(of(record, response))
-            });
-            Series::new(run.name.clone(), completed)
+            let shown = run.trace.jobs.iter().filter(|record| is_shown(record));
+            Series::new(run.name.clone(), shown.filter_map(&of))
         };
-        Distribution { title: title.to_owned(), series: runs.iter().map(series).collect() }
+        Distribution { title, series: runs.iter().map(series).collect() }
     }
+
+    /// Returns true if there are no values.
+    fn is_empty(&self) -> bool {
+        self.series.iter().all(Series::is_empty)
+    }
+}
+
+fn response(record: &JobRecord) -> Option<Duration> {
+    Some(record.completion()? - record.job.arrival)
+}
+
+/// Returns the longest response of each task in thousandths of the time to its deadline.
+fn tightness(runs: &[Run]) -> BTreeMap<TaskId, i128> {
+    let mut found = BTreeMap::new();
+    for record in runs.iter().flat_map(|run| &run.trace.jobs) {
+        let Some(response) = response(record) else { continue };
+        let within = (record.job.deadline - record.job.arrival).ns().max(1);
+        let share = i128::from(response.ns()) * 1000 / i128::from(within);
+        let longest = found.entry(record.job.id.task).or_insert(share);
+        *longest = share.max(*longest);
+    }
+    found
 }

@@ -19,6 +19,8 @@ pub struct Guarantees {
     pub policies: Vec<Guarantee>,
     /// The results of tests that do not depend on a policy.
     pub any_policy: Vec<TestResult>,
+    /// True if the user named the policies, and did not ask for any that works.
+    pub are_named: bool,
 }
 
 /// The parameters of a task that are drawn beside its bounds.
@@ -162,7 +164,8 @@ impl Answer {
 impl Guarantees {
     /// Returns the first lines of a page: the policies that guarantee every deadline, those with
     /// the largest margin first, those that do not, and those without a result. A line names a few
-    /// policies and counts the others; the table below has all of them.
+    /// policies and counts the others; the table below has all of them. If the user named none, a
+    /// policy that works is the answer, and one that does not is a note.
     pub fn headline(&self) -> Vec<Line> {
         let of = |answer: Answer| -> Vec<&str> {
             let mut found: Vec<&Guarantee> =
@@ -175,6 +178,7 @@ impl Guarantees {
         };
         let (yes, no, unknown) = (of(Answer::Yes), of(Answer::No), of(Answer::Unknown));
         let refused = of(Answer::Refused);
+        let bad = if self.are_named || yes.is_empty() { Severity::Bad } else { Severity::Note };
         let mut lines = Vec::new();
         let mut say = |severity, names: &[&str], what: &str| {
             if !names.is_empty() {
@@ -182,8 +186,8 @@ impl Guarantees {
             }
         };
         say(Severity::Good, &yes, "Every deadline is guaranteed under ");
-        say(Severity::Bad, &no, "Not every deadline can be kept under ");
-        say(Severity::Bad, &refused, "The set is refused by ");
+        say(bad, &no, "Not every deadline can be kept under ");
+        say(bad, &refused, "The set is refused by ");
         say(Severity::Note, &unknown, "No test decides under ");
         lines
     }
@@ -195,7 +199,9 @@ impl Guarantees {
         let rows: Vec<Value> = (self.tasks.iter().enumerate())
             .map(|(index, task)| {
                 let scale = self.scale(index);
-                let cells = self.bounded().map(|policy| cell(&policy.bounds[index], task, scale));
+                let cells = self
+                    .bounded()
+                    .map(|policy| cell(&policy.bounds[index], policy.answer, task, scale));
                 context! {
                     name => task.name.clone(),
                     deadline => format!("{:#}", task.deadline),
@@ -264,20 +270,23 @@ fn end(bound: &TaskBound, deadline: f64) -> Option<f64> {
 }
 
 /// Describes a bound in words, and returns the positions of its parts on an axis of length 100.
-fn cell(bound: &TaskBound, task: &GuaranteedTask, scale: f64) -> Value {
+fn cell(bound: &TaskBound, answer: Answer, task: &GuaranteedTask, scale: f64) -> Value {
     let deadline = task.deadline.ns() as f64;
+    // If no test decides, the bound is no fact about any job.
+    let late = if answer == Answer::Unknown { "open" } else { "late" };
     let (text, class, by) = match bound {
         TaskBound::Unknown => ("no bound".to_owned(), "none", None),
         TaskBound::Response { within, exact, by } => {
-            let class = if *within <= task.deadline { "kept" } else { "late" };
+            let class = if *within <= task.deadline { "kept" } else { late };
             let sign = if *exact { "" } else { "≤ " };
             (format!("{sign}{within:#}"), class, Some(by))
         }
         TaskBound::Tardiness { within, by } => {
             let (text, class) = match within {
                 Some(Duration::ZERO) => ("not late".to_owned(), "kept"),
-                Some(within) => (format!("≤ {within:#} late"), "late"),
-                None => ("late without a usable bound".to_owned(), "late"),
+                Some(within) => (format!("≤ {within:#} late"), late),
+                None if answer == Answer::Unknown => ("no usable bound".to_owned(), "none"),
+                None => ("late without a usable bound".to_owned(), late),
             };
             (text, class, Some(by))
         }
@@ -290,6 +299,7 @@ fn cell(bound: &TaskBound, task: &GuaranteedTask, scale: f64) -> Value {
             work => from.min(to),
             within => to.min(due),
             late => if to > due { to - due } else { 0.0 },
+            class => late,
             cut => ns > scale,
         }
     });

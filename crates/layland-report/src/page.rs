@@ -442,7 +442,7 @@ fn miss_table(run: &Run, labels: &Labels) -> Option<Table> {
         };
         let job = record.job;
         vec![
-            format!("{} #{}", labels.task(job.id.task), u128::from(job.id.seq) + 1),
+            format!("{} #{}", labels.task(job.id.task), job.id.number()),
             format!("{:#}", job.arrival),
             format!("{:#}", job.deadline),
             end,

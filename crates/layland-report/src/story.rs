@@ -104,7 +104,7 @@ pub fn blame(run: &Run, labels: &Labels, system: &System) -> Option<Line> {
     let mut text = format!(
         "First miss under {}: {name}, job {}, due at {deadline:#}, {end}.",
         run.name,
-        u128::from(id.seq) + 1,
+        id.number(),
     );
     let waits = waits(run, record);
     let waited: Duration = waits.iter().map(|&(from, to)| to - from).sum();

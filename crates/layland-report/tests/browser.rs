@@ -88,8 +88,7 @@ fn report(names: Vec<String>, cpus: usize, traces: Vec<Trace>) -> Report {
     report.lines.push(Line::new(Severity::BrokenBound, "a bound & a half"));
     let names = ["first", "<script>window.laylandInjected = 1</script>"];
     report.runs = names.iter().zip(traces).map(|(&name, trace)| Run::new(name, trace)).collect();
-    report.distributions =
-        vec![Distribution::responses(&report.runs), Distribution::tardiness(&report.runs)];
+    report.distributions = Distribution::of_runs(&report.runs, &report.labels);
     report
 }
 
@@ -266,15 +265,18 @@ fn guarantees_are_drawn_beside_deadlines() {
         policies: vec![
             policy("p-edf", Answer::Yes, vec![response(10, true), response(400, false)]),
             // One task is slightly late, and one so much that its bar is cut.
-            policy("g-edf", Answer::Unknown, vec![tardiness(3), tardiness(1_000_000)]),
+            policy("g-edf", Answer::No, vec![tardiness(3), tardiness(1_000_000)]),
+            // No test decides, so its bound says nothing about jobs.
+            policy("g-dm", Answer::Unknown, vec![tardiness(3), tardiness(0)]),
             policy("dl", Answer::Unknown, vec![tardiness(0), TaskBound::Unknown]),
             policy("g-fp", Answer::Refused, Vec::new()),
         ],
         any_policy: vec![test(Answer::Unknown)],
+        are_named: true,
     };
     let mut report = Report::new("Guarantees", Labels::default());
     report.lines = found.headline();
     report.guarantees = Some(found);
-    let expected = r#"{"policies": 4, "tasks": 2, "late": 2}"#;
+    let expected = r#"{"policies": 5, "tasks": 2, "late": 2, "open": 1}"#;
     drive("guarantees", "guarantees.mjs", &report, &[expected]);
 }

@@ -243,7 +243,12 @@ fn guarantees() -> Guarantees {
         bounds: vec![TaskBound::Response { within: ms(3), exact: true, by: d }],
         tests: vec![test.clone()],
     };
-    Guarantees { tasks: vec![task], policies: vec![policy], any_policy: vec![test] }
+    Guarantees {
+        tasks: vec![task],
+        policies: vec![policy],
+        any_policy: vec![test],
+        are_named: true,
+    }
 }
 
 #[test]
@@ -287,6 +292,13 @@ fn a_headline_tells_what_is_guaranteed() {
         Line::new(Severity::Note, "No test decides under c."),
     ];
     assert_eq!(found.headline(), expected);
+    // If the user asked for any policy that works, those that do not are no bad news.
+    let open = Guarantees { are_named: false, ..found.clone() };
+    let severities: Vec<Severity> = open.headline().iter().map(|line| line.severity).collect();
+    assert_eq!(severities, [Severity::Good, Severity::Note, Severity::Note, Severity::Note]);
+    let without =
+        Guarantees { policies: vec![policy("b", Answer::No)], are_named: false, ..found.clone() };
+    assert_eq!(without.headline()[0].severity, Severity::Bad);
     // Of many policies, those with the largest margins are named, and the others counted.
     found.policies = (0..25)
         .map(|k| Guarantee {

@@ -293,7 +293,7 @@ fn reason(a: &IndexedRun, b: &IndexedRun, cpu: CpuId, at: Time, tolerance: Durat
 impl Difference {
     /// Describes the difference in words.
     pub fn explain(&self, labels: &Labels) -> String {
-        let name = |id: JobId| format!("{}#{}", labels.task(id.task), id.seq);
+        let name = |id: JobId| format!("{}#{}", labels.task(id.task), id.number());
         let chosen = |job: Option<JobId>| job.map_or_else(|| "nothing".to_owned(), name);
         let why = match self.reason {
             Reason::Release { job, late, by } => {
@@ -336,7 +336,7 @@ pub fn context(a: &Trace, b: &Trace, labels: &Labels, at: Time, lines: usize) ->
     let mut text = String::new();
     for (index, (segment, side)) in rows.iter().enumerate().take(to).skip(from) {
         let here = if index == middle { ">" } else { " " };
-        let name = format!("{}#{}", labels.task(segment.job.task), segment.job.seq);
+        let name = format!("{}#{}", labels.task(segment.job.task), segment.job.number());
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -430,12 +430,12 @@ mod tests {
         };
         assert_eq!(
             found.explain(&labels),
-            "first difference at 0ns on CPU 0, for 2ns: another decision: CPU 0 runs x#0 in A and y#0 in B"
+            "first difference at 0ns on CPU 0, for 2ns: another decision: CPU 0 runs x#1 in A and y#1 in B"
         );
         assert_eq!(
             context(&a, &b, &labels, found.at, 2),
-            "> A  CPU 0             0ns .. 2ns             x#0\n\
-             \x20 B  CPU 0             0ns .. 3ns             y#0\n"
+            "> A  CPU 0             0ns .. 2ns             x#1\n\
+             \x20 B  CPU 0             0ns .. 3ns             y#1\n"
         );
     }
 

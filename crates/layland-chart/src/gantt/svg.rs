@@ -212,7 +212,7 @@ fn description(scene: &Scene, title: &str, subtitle: &str) -> String {
 }
 
 fn miss_text(row: &TaskRow, job: &VisibleJob, over: Time) -> String {
-    let name = format!("{}#{}", row.name, job.id.seq);
+    let name = format!("{}#{}", row.name, job.id.number());
     let deadline = time_text(job.deadline);
     if let Some(at) = job.aborted_at {
         return format!("{name} was aborted at {} with its deadline at {deadline}", time_text(at));

@@ -171,7 +171,7 @@ fn a_miss_is_visible_at_any_width_and_counted_if_its_lane_is_not_shown() {
         for (rows, marks) in [(Rows::Both, 4), (Rows::Tasks, 4), (Rows::Cpus, 3)] {
             let svg = view.svg(&SvgOptions { width, rows, ..SvgOptions::default() });
             assert_eq!(svg.matches("m-2.6 -2.6l5.2 5.2").count(), marks, "{width} {rows:?}");
-            assert!(svg.contains("logger#0 missed its deadline at 20 ms by 2 ms"));
+            assert!(svg.contains("logger#1 missed its deadline at 20 ms by 2 ms"));
         }
     }
 }
@@ -232,13 +232,13 @@ fn what_jobs_do_at_their_steps_is_in_every_chart() {
     // Of the jobs that stop and continue, one is preempted.
     let svg = svg(view, "locking");
     assert_eq!(svg.matches(", then preempted").count(), 2, "in a row of tasks and in one of CPUs");
-    assert!(svg.contains("fusion#0 on CPU 0: 4 ms to 10 ms (6 ms), then preempted"));
+    assert!(svg.contains("fusion#1 on CPU 0: 4 ms to 10 ms (6 ms), then preempted"));
     assert!(svg.contains(">suspended<"));
     // Spinning is drawn as such in a row of tasks, in one
     // of CPUs and in the legend, and not as overhead.
     assert!(svg.contains(">spinning<") && !svg.contains(">overhead<"));
     assert_eq!([svg.matches("#spin)").count(), svg.matches("#overhead)").count()], [3, 0]);
-    assert!(svg.contains("lidar#0 on CPU 1: 0 to 6 ms (6 ms), spinning from 2 ms to 4 ms<"));
+    assert!(svg.contains("lidar#1 on CPU 1: 0 to 6 ms (6 ms), spinning from 2 ms to 4 ms<"));
     let tikz = view.tikz(&TikzOptions::default());
     let count = |style: &str| tikz.matches(&format!("[{style}]")).count();
     assert_eq!([count("suspended"), count("hold"), count("request")], [1, 3, 2]);

@@ -314,7 +314,7 @@ impl TikzChart<'_> {
                     "\\draw[miss] ({left},{low}) -- ({right},{high}) ({left},{high}) -- ({right},{low}); % {}#{} misses its deadline",
                     // A line break would end the comment.
                     row.name.replace(char::is_control, " "),
-                    job.id.seq,
+                    job.id.number(),
                 ));
             }
         }

@@ -3,19 +3,24 @@
 
 use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
 use pdf_writer::{Finish, Name, Pdf, Rect, Ref, Str};
+use read_fonts::types::GlyphId;
+use read_fonts::{FontRef, TableProvider};
 use std::collections::BTreeMap;
 use subsetter::GlyphRemapper;
-use ttf_parser::{Face, GlyphId};
 
-const DATA: &[u8] = include_bytes!("../../assets/LiberationSans-Regular.ttf");
+/// The font.
+pub(crate) const DATA: &[u8] = include_bytes!("../../assets/LiberationSans-Regular.ttf");
 /// A prefix of six capital letters marks a subset of the font.
 const NAME: Name<'_> = Name(b"LAYLND+LiberationSans");
 const IDENTITY: SystemInfo<'_> =
     SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
 
+/// The font comes with this crate.
+const WHOLE: &str = "the font that comes with this crate is whole";
+
 /// The subset of the font that a picture uses.
 pub(super) struct Font {
-    face: Face<'static>,
+    face: FontRef<'static>,
     glyphs: GlyphRemapper,
     /// By glyph number in the subset: the character, and its width in thousandths of the font size.
     used: BTreeMap<u16, (char, f32)>,
@@ -23,7 +28,7 @@ pub(super) struct Font {
 
 impl Font {
     pub(super) fn new() -> Font {
-        let face = Face::parse(DATA, 0).expect("the font that comes with this crate is whole");
+        let face = FontRef::new(DATA).expect(WHOLE);
         Font { face, glyphs: GlyphRemapper::new(), used: BTreeMap::new() }
     }
 
@@ -31,11 +36,13 @@ impl Font {
     /// Characters that the font lacks become question marks.
     pub(super) fn encode(&mut self, text: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
+        let glyphs = self.face.cmap().expect(WHOLE);
         for char in text.chars() {
-            let found = self.face.glyph_index(char).map(|glyph| (char, glyph));
+            let found = glyphs.map_codepoint(char).map(|glyph| (char, glyph));
             let (char, glyph) = found
-                .unwrap_or_else(|| ('?', self.face.glyph_index('?').expect("the font has ASCII")));
-            let number = self.glyphs.remap(glyph.0);
+                .unwrap_or_else(|| ('?', glyphs.map_codepoint('?').expect("the font has ASCII")));
+            let number = u16::try_from(glyph.to_u32()).expect("a TrueType font has few glyphs");
+            let number = self.glyphs.remap(number);
             let width = self.width(glyph);
             self.used.entry(number).or_insert((char, width));
             bytes.extend(number.to_be_bytes());
@@ -44,8 +51,13 @@ impl Font {
     }
 
     fn width(&self, glyph: GlyphId) -> f32 {
-        let units = f32::from(self.face.units_per_em());
-        f32::from(self.face.glyph_hor_advance(glyph).unwrap_or(0)) * 1000.0 / units
+        let advance = self.face.hmtx().expect(WHOLE).advance(glyph).unwrap_or(0);
+        f32::from(advance) * 1000.0 / self.units()
+    }
+
+    /// Returns the size of the font's own grid.
+    fn units(&self) -> f32 {
+        f32::from(self.face.head().expect(WHOLE).units_per_em())
     }
 
     /// Returns the only encoded character, with its width.
@@ -77,21 +89,24 @@ impl Font {
         }
         widths.finish();
         of_glyphs.finish();
-        let scaled = |units: i16| f32::from(units) * 1000.0 / f32::from(self.face.units_per_em());
-        let bounds = self.face.global_bounding_box();
+        let grid = self.units();
+        let scaled = |units: i16| f32::from(units) * 1000.0 / grid;
+        let (head, lines) = (self.face.head().expect(WHOLE), self.face.hhea().expect(WHOLE));
+        let (ascent, descent) = (lines.ascender().to_i16(), lines.descender().to_i16());
+        let capitals = self.face.os2().ok().and_then(|table| table.s_cap_height());
         pdf.font_descriptor(descriptor)
             .name(NAME)
             .flags(FontFlags::SYMBOLIC)
             .bbox(Rect::new(
-                scaled(bounds.x_min),
-                scaled(bounds.y_min),
-                scaled(bounds.x_max),
-                scaled(bounds.y_max),
+                scaled(head.x_min()),
+                scaled(head.y_min()),
+                scaled(head.x_max()),
+                scaled(head.y_max()),
             ))
             .italic_angle(0.0)
-            .ascent(scaled(self.face.ascender()))
-            .descent(scaled(self.face.descender()))
-            .cap_height(scaled(self.face.capital_height().unwrap_or(self.face.ascender())))
+            .ascent(scaled(ascent))
+            .descent(scaled(descent))
+            .cap_height(scaled(capitals.unwrap_or(ascent)))
             .stem_v(80.0)
             .font_file2(file);
         let mut stream = pdf.stream(file, &part);

@@ -15,6 +15,8 @@ mod pdf;
 mod scale;
 mod svg;
 
+#[cfg(feature = "png")]
+pub(crate) use font::DATA as FONT;
 pub use helvetica::width as text_width;
 pub use scale::{Label, Scale, Tick};
 

@@ -37,7 +37,7 @@ fn a_job_that_could_be_shifted_to_an_idle_cpu_is_found() {
     assert_eq!(
         strong,
         [
-            "b#0 waits at 0ns, but could run on CPU 0 if a#0 moved from CPU 0 to CPU 1, which is idle"
+            "b#1 waits at 0ns, but could run on CPU 0 if a#1 moved from CPU 0 to CPU 1, which is idle"
         ]
     );
     // While CPU 1 is offline, no job can shift to it.
@@ -87,7 +87,7 @@ fn a_job_behind_an_alternating_path_is_found() {
     assert_eq!(
         strong,
         [
-            "b#0 waits at 0ns, but could run on CPU 0 if a#0 moved from CPU 0 to CPU 1, which runs c#0 \
+            "b#1 waits at 0ns, but could run on CPU 0 if a#1 moved from CPU 0 to CPU 1, which runs c#1 \
           that comes after it"
         ]
     );
@@ -98,13 +98,13 @@ fn a_job_behind_an_alternating_path_is_found() {
     late.segments.sort_by_key(|segment| (segment.end, segment.cpu));
     late.over = at(6);
     let [weak, strong] = affinity_findings(&late, &tied_system());
-    assert_eq!(weak, ["c#0 waits at 0ns while CPU 1 is idle"]);
+    assert_eq!(weak, ["c#1 waits at 0ns while CPU 1 is idle"]);
     assert!(strong.contains(&weak[0]));
     // In the reverse order `a` may not keep `b` from CPU 0.
     let order = JobOrder::Fixed(vec![3, 2, 1].into());
     let report = check(&trace, &tied_system(), &ScheduleRule::Weak { order }, 9);
     assert_eq!(
         report.violations.first().map(Violation::to_string).as_deref(),
-        Some("b#0 waits at 0ns while a#0, which comes after it, runs on CPU 0")
+        Some("b#1 waits at 0ns while a#1, which comes after it, runs on CPU 0")
     );
 }

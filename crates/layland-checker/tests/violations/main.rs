@@ -448,8 +448,8 @@ fn reports_are_limited_but_count_all() {
     assert_eq!((report.violations.len(), report.count), (2, 5));
     assert_eq!(
         report.to_string(),
-        "5 violations\n  a#0 got 2ns, but its segments supply 0ns\n  \
-         b#0 got 3ns, but its segments supply 0ns\n  and 3 more"
+        "5 violations\n  a#1 got 2ns, but its segments supply 0ns\n  \
+         b#1 got 3ns, but its segments supply 0ns\n  and 3 more"
     );
 }
 
@@ -531,6 +531,6 @@ fn a_latency_excuses_what_is_no_longer() {
         check_with(&trace, &system, &rule, 10, &evidence)
     };
     assert!(within(50).is_clean(), "{}", within(50));
-    assert_eq!(within(49).to_string(), "1 violation\n  a#3 waits at 3us while CPU 0 is idle");
+    assert_eq!(within(49).to_string(), "1 violation\n  a#4 waits at 3us while CPU 0 is idle");
     assert_eq!(within(9).count, 2);
 }

@@ -59,7 +59,7 @@ fn what_matters_more_is_an_excuse_from_when_it_exceeds_its_bound() {
     let report = check(&trace(1), &system(), &rule(), 9);
     assert_eq!(
         report.to_string(),
-        "1 violation\n  low#0 misses its deadline 10ns, and no job of its criticality or above needed more \
+        "1 violation\n  low#1 misses its deadline 10ns, and no job of its criticality or above needed more \
          than its bound of level 0 in the busy period from 0ns"
     );
 }
@@ -73,7 +73,7 @@ fn what_matters_less_is_no_excuse() {
     // `low` is aborted, which proves nothing; `high` never runs.
     let report = check(&trace, &system(), &rule(), 9);
     assert_eq!(report.count, 2, "{report}");
-    assert!(report.to_string().contains("high#0 misses its deadline 20ns"), "{report}");
+    assert!(report.to_string().contains("high#1 misses its deadline 20ns"), "{report}");
 }
 
 #[test]
@@ -87,5 +87,5 @@ fn a_busy_period_ends_when_nothing_is_pending() {
     system.tasks[TaskId(0)].jobs = Some(2);
     let report = check(&trace, &system, &rule(), 9);
     assert_eq!(report.count, 1, "{report}");
-    assert!(report.to_string().contains("low#1 misses"), "{report}");
+    assert!(report.to_string().contains("low#2 misses"), "{report}");
 }

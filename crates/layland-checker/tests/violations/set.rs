@@ -29,22 +29,22 @@ fn periodic_jobs_come_when_the_set_says() {
     assert_eq!(
         said_of(a(), &moved, 30),
         [
-            "a#1 arrives at 11ns, and by the set it is 10ns",
+            "a#2 arrives at 11ns, and by the set it is 10ns",
             // By the set, the job has waited since 10.
-            "a#1 waits at 10ns while CPU 0 is idle"
+            "a#2 waits at 10ns while CPU 0 is idle"
         ]
     );
     let due_later = [(0, 0, 0, 10), (1, 10, 10, 21), (2, 20, 20, 30)];
     assert_eq!(
         said_of(a(), &due_later, 30),
-        ["a#1 has the deadline 21ns, and by the set it is 20ns"]
+        ["a#2 has the deadline 21ns, and by the set it is 20ns"]
     );
     let held_back = [(0, 0, 0, 10), (1, 10, 12, 20), (2, 20, 20, 30)];
     assert_eq!(
         said_of(a(), &held_back, 30),
         [
-            "a#1 can run from 12ns on, and by the set it is 10ns",
-            "a#1 waits at 10ns while CPU 0 is idle"
+            "a#2 can run from 12ns on, and by the set it is 10ns",
+            "a#2 waits at 10ns while CPU 0 is idle"
         ]
     );
     let mut jittery = a();
@@ -57,22 +57,22 @@ fn jobs_that_must_be_there_are_missed() {
     let a = || task("a", 1, 10);
     assert_eq!(
         said_of(a(), &[], 35),
-        ["a#0 is missing: by the set it arrives at 0ns, and so are 3 more after it"]
+        ["a#1 is missing: by the set it arrives at 0ns, and so are 3 more after it"]
     );
     assert_eq!(
         said_of(a(), &[(0, 0, 0, 10), (1, 10, 10, 20)], 21),
-        ["a#2 is missing: by the set it arrives at 20ns"]
+        ["a#3 is missing: by the set it arrives at 20ns"]
     );
     let limited = |jobs| Task { jobs: Some(jobs), ..a() };
     assert_eq!(said_of(limited(1), &[(0, 0, 0, 10)], 50), [""; 0]);
     assert_eq!(
         said_of(limited(1), &[(0, 0, 0, 10), (1, 10, 10, 20)], 50),
-        ["a#1 is there, and the set has 1 job of its task"]
+        ["a#2 is there, and the set has 1 job of its task"]
     );
     let listed = Task { behaviour: Behaviour::Explicit(vec![at(3), at(15)]), ..a() };
     assert_eq!(
         said_of(listed.clone(), &[(0, 3, 3, 13)], 20),
-        ["a#1 is missing: by the set it arrives at 15ns"]
+        ["a#2 is missing: by the set it arrives at 15ns"]
     );
     assert_eq!(said_of(listed, &[(0, 3, 3, 13), (1, 15, 15, 25)], 99), [""; 0]);
 }
@@ -88,12 +88,12 @@ fn sporadic_jobs_keep_their_distance() {
     }
     for second in [9, 16] {
         let found = said_of(a(), &jobs(second), 20);
-        let arrives = format!("a#1 arrives at {second}ns, and by the set it is from 10ns to 15ns");
+        let arrives = format!("a#2 arrives at {second}ns, and by the set it is from 10ns to 15ns");
         assert_eq!(found, [arrives]);
     }
     assert_eq!(
         said_of(a(), &[(0, 0, 0, 10)], 16),
-        ["a#1 is missing: by the set it arrives at 15ns"]
+        ["a#2 is missing: by the set it arrives at 15ns"]
     );
 }
 
@@ -104,7 +104,7 @@ fn who_sleeps_after_a_job_sleeps_as_long_as_the_set_says() {
     assert_eq!(said_of(a(), &[(0, 0, 0, 10), (1, 5, 5, 15)], 9), [""; 0]);
     assert_eq!(
         said_of(a(), &[(0, 0, 0, 10), (1, 6, 6, 16)], 9),
-        ["a#1 arrives at 6ns, and by the set it is 5ns", "a#1 waits at 5ns while CPU 0 is idle"]
+        ["a#2 arrives at 6ns, and by the set it is 5ns", "a#2 waits at 5ns while CPU 0 is idle"]
     );
 }
 
@@ -153,18 +153,18 @@ fn late_jobs_are_treated_as_the_set_says() {
     assert_eq!(said(OnMiss::Abort, &right), [""; 0]);
     assert_eq!(
         said(OnMiss::Continue, &right),
-        ["a#1 is aborted at 10ns, and the policy aborts nothing"]
+        ["a#2 is aborted at 10ns, and the policy aborts nothing"]
     );
     let early = [(4, Completed, 4), (9, Aborted, 3), (15, Completed, 4)];
-    assert_eq!(said(OnMiss::Abort, &early), ["a#1 is aborted at 9ns, before its deadline 10ns"]);
+    assert_eq!(said(OnMiss::Abort, &early), ["a#2 is aborted at 9ns, before its deadline 10ns"]);
     let on = [(4, Completed, 4), (11, Completed, 4), (15, Completed, 4)];
-    let runs_on = "a#1 runs on after its deadline 10ns, at which its task gives it up";
+    let runs_on = "a#2 runs on after its deadline 10ns, at which its task gives it up";
     assert_eq!(said(OnMiss::Abort, &on), [runs_on]);
     // The second job is late until 12, and the third one is skipped at 10.
     let skipped = [(4, Completed, 4), (12, Completed, 4), (10, Aborted, 0)];
     assert_eq!(said(OnMiss::Skip, &skipped), [""; 0]);
     let idle = [(4, Completed, 4), (9, Completed, 4), (10, Aborted, 0)];
-    let unasked = "a#2 is aborted at 10ns, and the policy aborts nothing";
+    let unasked = "a#3 is aborted at 10ns, and the policy aborts nothing";
     assert_eq!(said(OnMiss::Skip, &idle), [unasked]);
 }
 
@@ -184,7 +184,7 @@ fn a_clock_without_an_origin_is_held_to_itself() {
         let end = Some((end, JobEnd::Completed));
         trace.jobs.push(JobRecord { job, end, executed: Service::from_ns(300) });
     }
-    assert_eq!(said(&trace), "1 violation\n  a#5 arrives at 5.01us, and by the set it is 5us");
+    assert_eq!(said(&trace), "1 violation\n  a#6 arrives at 5.01us, and by the set it is 5us");
 }
 
 #[test]
@@ -197,12 +197,12 @@ fn who_ran_instead_is_named() {
     let evidence = Evidence { origin, ..Evidence::within(Duration::from_ns(50)) };
     assert_eq!(
         check_with(&trace, &system, &rule, 9, &evidence).to_string(),
-        "1 violation\n  a#3 waits at 3us while CPU 0 is idle"
+        "1 violation\n  a#4 waits at 3us while CPU 0 is idle"
     );
     let evidence = Evidence { foreign: &foreign, ..evidence };
     assert_eq!(
         check_with(&trace, &system, &rule, 9, &evidence).to_string(),
-        "1 violation\n  a#3 waits at 3us while CPU 0 runs `thief`, which is not in the set\n\
+        "1 violation\n  a#4 waits at 3us while CPU 0 runs `thief`, which is not in the set\n\
          1 of 1 has threads as the cause that are not in the set: `thief`"
     );
 }

@@ -78,7 +78,7 @@ impl Witness {
         };
         let name = &system.tasks[id.task].name;
         // Count jobs from 1, as charts do.
-        let number = id.seq.saturating_add(1);
+        let number = id.number();
         format!(
             "{run} job {number} of `{name}` arrives at {arrival:#}, is due at {deadline:#}, and {end}"
         )

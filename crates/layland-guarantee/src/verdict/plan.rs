@@ -153,41 +153,43 @@ impl<'a> Plan<'a> {
             views[0].bounds = Bounds::InTime;
         }
         let views = views;
-        let known = asked.memo.of(system.clone());
-        let is_uncovered = is_uncovered(&rule, system);
-        // With several levels some jobs need not meet their deadlines, so it says nothing if no
-        // scheduler keeps all of them.
-        let is_covered_alone = system.levels.is_mixed()
-            && catalogue::TESTS.iter().any(|test| match test.subject {
-                Subject::Covered(covered) => covered.contains(&algorithm),
-                Subject::Algorithms(_)
-                | Subject::Unsound(..)
-                | Subject::SomeScheduler
-                | Subject::SomePartition
-                | Subject::SomePartitionUnder(_)
-                | Subject::SomePriorities
-                | Subject::Admission(_) => false,
-            });
-        // The tests for caches count preemptions by jobs of higher priority; exhausted budgets and
-        // migrations cause more.
-        let counts_reloads = system.has_reloads()
-            && matches!(
-                (&rule, algorithm),
-                (ScheduleRule::HighestFirst { .. }, Algorithm::Ordered(..))
-            );
         Some(Plan {
+            known: asked.memo.of(system.clone()),
+            is_uncovered: is_uncovered(&rule, system),
+            is_covered_alone: is_covered_alone(algorithm, system),
+            counts_reloads: counts_reloads(&rule, algorithm, system),
             rule,
             algorithm,
             threads,
             views,
-            known,
             is_turned_away,
             nothing_more,
-            is_uncovered,
-            is_covered_alone,
-            counts_reloads,
         })
     }
+}
+
+/// Returns true if some jobs need not meet their deadlines, so that it says nothing if no scheduler
+/// keeps all of them.
+fn is_covered_alone(algorithm: Algorithm, system: &System) -> bool {
+    system.levels.is_mixed()
+        && catalogue::TESTS.iter().any(|test| match test.subject {
+            Subject::Covered(covered) => covered.contains(&algorithm),
+            Subject::Algorithms(_)
+            | Subject::Unsound(..)
+            | Subject::SomeScheduler
+            | Subject::SomePartition
+            | Subject::SomePartitionUnder(_)
+            | Subject::SomePriorities
+            | Subject::Admission(_) => false,
+        })
+}
+
+/// Returns true if the tests count what tasks reload into their caches.
+fn counts_reloads(rule: &ScheduleRule, algorithm: Algorithm, system: &System) -> bool {
+    // The tests count preemptions by jobs of higher priority; exhausted budgets and migrations
+    // cause more.
+    system.has_reloads()
+        && matches!((rule, algorithm), (ScheduleRule::HighestFirst { .. }, Algorithm::Ordered(..)))
 }
 
 /// Returns the system that the policy runs with overheads in the WCETs; none if there are no

@@ -94,13 +94,13 @@ fn jobs_are_slices_and_misses_instants() {
         .collect();
     let (begin, end, instant) = (1, 2, 3);
     let expected = [
-        (0, 2, begin, "task 0#0"),
-        (2, 3, begin, "task 1#0"),
+        (0, 2, begin, "task 0#1"),
+        (2, 3, begin, "task 1#1"),
         (5, 3, end, ""),
         (8, 2, instant, "deadline miss"),
         (10, 2, end, ""),
-        (10, 2, begin, "task 0#1"),
-        (10, 3, begin, "task 1#1"),
+        (10, 2, begin, "task 0#2"),
+        (10, 3, begin, "task 1#2"),
         (12, 2, end, ""),
         (12, 3, instant, "deadline miss"),
         (14, 3, end, ""),

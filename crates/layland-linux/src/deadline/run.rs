@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// The time between the last thread's entry into SCHED_DEADLINE and time 0.
@@ -214,6 +214,7 @@ pub fn run(
     let is_whole = domains.len() == 1 && domains[0].len() == online().max(1);
     let is_free = plan.affinities.is_some();
     if is_free {
+        changes.wait_for_ended();
         // The setting stays until the changes are reverted.
         changes
             .change(ADMISSION_SETTING, Path::new(ADMISSION), "-1")
@@ -223,38 +224,91 @@ pub fn run(
     // The kernel counts a thread that has ended until its zero-lag time, at most one period longer.
     let periods = plan.reservations.values().map(|reservation| reservation.period);
     let longest = periods.max().unwrap_or_default();
-    let has_changed = is_free || cpusets.is_some();
-    if has_changed {
-        changes.pause_before(longest).map_err(RunError::Admission)?;
-    }
+    changes.pause_before(longest).map_err(RunError::Admission)?;
     let watch = Watch::of_deadline_threads(options.cpus.to_vec());
     sys::count_overruns().map_err(|error| RunError::Refused { task: String::new(), error })?;
     let overruns = sys::overruns();
     let shared = Arc::new(SharedState::new(system, options));
-    let failure: Arc<Mutex<Option<(TaskId, Failed)>>> = Arc::default();
     let plan = Arc::new(plan.clone());
+    let cpusets = Arc::new(cpusets);
+    let Crew { threads, failure, not_started } = start(system, &plan, options, &shared, &cpusets);
+    let count = threads.len() as u32;
+    while shared.ready.load(Ordering::SeqCst) < count {
+        sys::sleep_until(sys::monotonic_ns() + 1_000_000);
+    }
+    let epoch = sys::monotonic_ns() + LEAD_NS + plan.lead.ns();
+    if let Some(markers) = &shared.markers {
+        markers.begin(epoch, options.cpus);
+    }
+    shared.epoch.store(epoch, Ordering::SeqCst);
+    let controller = controller(system, &plan, options.cpus, &shared, epoch);
+    let is_interrupted = shared.wait(epoch + options.until.ns(), options.interrupt);
+    let disturbance = watch.end();
+    let over = Time::from_ns((sys::monotonic_ns() - epoch).clamp(0, options.until.ns()));
+    shared.stop.store(true, Ordering::SeqCst);
+    let mut trace = Trace { over, interrupted: is_interrupted, ..Trace::default() };
+    collect(threads, controller, &mut trace);
+    if let Some(markers) = &shared.markers {
+        markers.end(over);
+    }
+    if count > 0 {
+        changes.note_ended(longest);
+    }
+    if let Some(cpusets) = cpusets.as_ref() {
+        cpusets.remove(changes);
+    }
+    if let Some(error) = not_started {
+        return Err(error);
+    }
+    let failure = failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((id, failed)) = failure {
+        return Err(explain(system, &plan, limit_per_cpu, id, failed));
+    }
+    cut(&mut trace);
+    settle(&mut trace);
+    Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
+}
+
+/// The threads of the tasks.
+struct Crew {
+    threads: Vec<JoinHandle<ThreadLog>>,
+    /// The first thread that could not enter its reservation.
+    failure: Arc<Mutex<Option<(TaskId, Failed)>>>,
+    /// The reason why a thread was not started; those after it were not either.
+    not_started: Option<RunError>,
+}
+
+/// Starts a thread for each task that is admitted.
+fn start(
+    system: &System,
+    plan: &Arc<Plan>,
+    options: &DeadlineOptions,
+    shared: &Arc<SharedState>,
+    cpusets: &Arc<Option<Cpusets>>,
+) -> Crew {
+    let machine = |cpu: CpuId| options.cpus.get(cpu.index()).copied().unwrap_or(cpu.index());
+    let failure: Arc<Mutex<Option<(TaskId, Failed)>>> = Arc::default();
     let mut threads = Vec::new();
     let mut not_started = None;
-    let cpusets = Arc::new(cpusets);
     for (id, task) in system.tasks.iter() {
         let domain = plan.domain_of(id);
-        if domain.is_none() && !is_free {
+        if domain.is_none() && plan.affinities.is_none() {
             continue;
         }
         let stream = Stream::new(id, &system.tasks, options.seed);
         let (own, failure, cpusets) =
-            (Arc::clone(&shared), Arc::clone(&failure), Arc::clone(&cpusets));
+            (Arc::clone(shared), Arc::clone(&failure), Arc::clone(cpusets));
         let reservation = plan.reservations[id];
-        let (cpus, plan) = (options.cpus.to_vec(), Arc::clone(&plan));
         let affinity = plan.affinities.as_ref().map(|of| of[id].iter().map(machine).collect());
-        let requests = own_requests(system, &plan, id);
+        let requests = own_requests(system, plan, id);
+        let (cpus, plan) = (options.cpus.to_vec(), Arc::clone(plan));
         let body = move || {
             own.threads[id.index()].store(Tid::own().0, Ordering::SeqCst);
             let place = ThreadPlace { cpusets: cpusets.as_ref().as_ref(), domain, affinity };
             let entered = enter(reservation, place);
             if let Err(error) = entered {
                 own.stop.store(true, Ordering::SeqCst);
-                let mut failure = failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
                 failure.get_or_insert((id, error));
             }
             drop(cpusets);
@@ -278,21 +332,15 @@ pub fn run(
             }
         }
     }
-    let count = threads.len() as u32;
-    while shared.ready.load(Ordering::SeqCst) < count {
-        sys::sleep_until(sys::monotonic_ns() + 1_000_000);
-    }
-    let epoch = sys::monotonic_ns() + LEAD_NS + plan.lead.ns();
-    if let Some(markers) = &shared.markers {
-        markers.begin(epoch, options.cpus);
-    }
-    shared.epoch.store(epoch, Ordering::SeqCst);
-    let controller = controller(system, &plan, options.cpus, &shared, epoch);
-    let is_interrupted = shared.wait(epoch + options.until.ns(), options.interrupt);
-    let disturbance = watch.end();
-    let over = Time::from_ns((sys::monotonic_ns() - epoch).clamp(0, options.until.ns()));
-    shared.stop.store(true, Ordering::SeqCst);
-    let mut trace = Trace { over, interrupted: is_interrupted, ..Trace::default() };
+    Crew { threads, failure, not_started }
+}
+
+/// Waits for the threads to end, and takes what they saw.
+fn collect(
+    threads: Vec<JoinHandle<ThreadLog>>,
+    controller: Option<JoinHandle<Vec<Answer>>>,
+    trace: &mut Trace,
+) {
     for thread in threads {
         // The message of a panicking thread is already printed, so its results are skipped
         // silently.
@@ -301,29 +349,10 @@ pub fn run(
         trace.segments.extend(seen.segments);
         trace.answers.extend(seen.answers);
     }
-    if let Some(Ok(answers)) = controller.map(std::thread::JoinHandle::join) {
+    if let Some(Ok(answers)) = controller.map(JoinHandle::join) {
         trace.answers.extend(answers);
     }
     trace.answers.sort_by_key(|answer| answer.at);
-    if let Some(markers) = &shared.markers {
-        markers.end(over);
-    }
-    if has_changed && count > 0 {
-        sys::sleep_until(sys::monotonic_ns() + longest.ns());
-    }
-    if let Some(cpusets) = cpusets.as_ref() {
-        cpusets.remove(changes);
-    }
-    if let Some(error) = not_started {
-        return Err(error);
-    }
-    let failure = failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-    if let Some((id, failed)) = failure {
-        return Err(explain(system, &plan, limit_per_cpu, id, failed));
-    }
-    cut(&mut trace);
-    settle(&mut trace);
-    Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
 }
 
 /// Drops what threads did after the end of the run.

@@ -590,6 +590,14 @@ impl Reserving {
         }
         membership.changed.forget(Tid(tid));
         let _ = membership.claim(held.index, None);
+        self.note_ended(held.reservation);
+    }
+
+    /// Notes that a thread has ended or lost its reservation, if it had one.
+    fn note_ended(&self, reservation: Option<Reservation>) {
+        if let (Some(reservation), Some(changes)) = (reservation, &self.changes) {
+            changes.note_ended(reservation.period);
+        }
     }
 
     /// Appends a reservation to the member. Returns its position.
@@ -653,6 +661,7 @@ impl Reserving {
                 membership.changed.forget(held.thread.tid);
                 let _ = membership.claim(held.index, None);
             }
+            self.note_ended(held.reservation);
             self.gone.push((held.thread, held.index));
         }
     }
@@ -668,6 +677,8 @@ impl Reserving {
     /// revert.
     pub fn give_back(&mut self) -> Vec<NotTakenBack> {
         let mut failed = Vec::new();
+        let reservations = self.held.values().filter_map(|held| held.reservation);
+        let longest = reservations.map(|reservation| reservation.period).max();
         let (Some(membership), Some(changes)) = (&mut self.membership, &mut self.changes) else {
             return failed;
         };
@@ -682,12 +693,8 @@ impl Reserving {
             }
             let _ = membership.claim(held.index, None);
         }
-        if !self.partitions.is_empty() {
-            // When Linux 6.18 rebuilds root domains, it forgets all bandwidth, but still subtracts
-            // that of threads whose zero-lag time comes later. The sum is then negative, and even a
-            // smaller request is refused (EBUSY). So wait until all zero-lag times have passed.
-            let periods = membership.member.reserved.iter().map(|reserved| reserved.period_ns);
-            sys::sleep_until(sys::monotonic_ns() + periods.max().unwrap_or(0));
+        if let Some(longest) = longest {
+            changes.note_ended(longest);
         }
         for (_, partition) in self.partitions.drain(..) {
             partition.leave(changes);

@@ -101,7 +101,7 @@ fn dissolve(path: &CStr) {
 /// of a threaded group of version 2.
 const LISTS: [&CStr; 3] = [c"tasks", c"cgroup.procs", c"cgroup.threads"];
 /// The length of the longest path, including its final zero.
-const LONGEST_PATH: usize = 4096;
+pub(crate) const LONGEST_PATH: usize = 4096;
 
 /// Moves the members of a cpuset to its parent. A member that has ended, or that the kernel does
 /// not move, stays; the removal then reports the error.
@@ -126,7 +126,11 @@ fn vacate(path: &CStr) {
     }
 }
 
-fn joined<'b>(folder: &[u8], name: &CStr, buffer: &'b mut [u8; LONGEST_PATH]) -> Option<&'b CStr> {
+pub(crate) fn joined<'b>(
+    folder: &[u8],
+    name: &CStr,
+    buffer: &'b mut [u8; LONGEST_PATH],
+) -> Option<&'b CStr> {
     let name = name.to_bytes_with_nul();
     let whole = buffer.get_mut(..folder.len() + 1 + name.len())?;
     let (start, rest) = whole.split_at_mut(folder.len());

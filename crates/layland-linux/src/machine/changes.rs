@@ -2,6 +2,7 @@
 //! knows the other runs ([`register`](super::register)), informs the [`Guardian`] first, and
 //! reverts everything in the end.
 
+use super::ended;
 use super::guardian::Guardian;
 use super::register::{self, Register, Run, RunEntry};
 use super::undo::{self, Hold, Released, Undo};
@@ -200,13 +201,28 @@ impl Changes {
         self.register.hold()
     }
 
-    /// Makes the guardian wait before it reverts the changes that were made so far. Threads with
-    /// reservations end with the run, and the kernel counts them for up to one period longer.
+    /// Announces threads with reservations of at most this period that end with the run, so that
+    /// the guardian waits before it reverts the changes that were made so far.
     ///
     /// # Errors
     /// Returns an error if the guardian does not answer.
     pub(crate) fn pause_before(&mut self, period: Duration) -> io::Result<()> {
-        self.guardian.remember(&Undo::Pause(period))
+        self.guardian.remember(&Undo::Pause(period, self.register.lock_path()))
+    }
+
+    /// Notes that threads with reservations of this period have ended: see [`ended`].
+    pub(crate) fn note_ended(&self, period: Duration) {
+        if let Ok(lock) = self.register.lock() {
+            ended::note(&lock, period.ns().unsigned_abs());
+        }
+    }
+
+    /// Waits until the kernel counts no ended thread with a reservation. To be called before the
+    /// limit or a cpuset is written.
+    pub(crate) fn wait_for_ended(&self) {
+        if let Ok(lock) = self.register.lock() {
+            ended::wait(&lock);
+        }
     }
 
     /// Creates a folder that belongs to this run alone.
@@ -316,6 +332,7 @@ impl Changes {
 
     /// Removes one folder before the end.
     pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
+        self.wait_for_ended();
         undo::remove(path)?;
         self.made.retain(|change| !matches!(change, Change::Folder(made) if made == path));
         Ok(())
@@ -333,6 +350,9 @@ impl Changes {
         }
         self.is_over = true;
         let mut failed = Vec::new();
+        if !self.made.is_empty() {
+            self.wait_for_ended();
+        }
         for change in self.made.drain(..).rev() {
             let (path, result) = match change {
                 Change::Folder(path) => {
@@ -377,6 +397,7 @@ fn restoring(target: &Path, value: Option<&str>) -> Vec<u8> {
 
 fn release(file: &Path, lock: &File) -> io::Result<()> {
     let (path, register) = (register::c_path(file)?, register::c_path(&register::lock_of(file))?);
+    ended::wait(&path);
     undo::patiently(|| {
         let hold = undo::hold(&register)?;
         match undo::release(&path, Some(lock), &hold)? {

@@ -193,6 +193,7 @@ impl Cpusets {
         if self.is_v1
             && let Ok(_hold) = changes.hold()
         {
+            changes.wait_for_ended();
             // The CPUs of this run belong to the rest again, for as long as other runs need it.
             spread(&self.root, &[]);
         }
@@ -263,6 +264,7 @@ impl Partition {
         if self.is_v1
             && let Ok(_hold) = changes.hold()
         {
+            changes.wait_for_ended();
             spread(&self.root, &[]);
         }
     }
@@ -299,6 +301,7 @@ fn make_room_v1(
     hold: &Hold,
 ) -> Result<(), CpusetError> {
     let mems = read(&root.join("cpuset.mems"))?;
+    changes.wait_for_ended();
     // Informs the guardian of the rest first, so that it goes last, when the root balances again.
     let rest = root.join(REST);
     changes.share_folder("cpuset-rest", &rest, hold).map_err(failed("make", &rest))?;
@@ -333,6 +336,7 @@ fn fill_v1(root: &Path, path: &Path, cpus: &[usize]) -> Result<(), CpusetError> 
 /// Version 2: allows cpusets in groups below the root.
 fn make_room_v2(root: &Path, changes: &mut Changes, hold: &Hold) -> Result<(), CpusetError> {
     let control = root.join("cgroup.subtree_control");
+    changes.wait_for_ended();
     changes
         .set("cgroup-cpuset", &control, "+cpuset", hold, |now| {
             let is_on = now.split_whitespace().any(|name| name == "cpuset");
@@ -394,6 +398,7 @@ fn list(cpus: &[usize]) -> String {
 pub(crate) fn try_cpuset(changes: &mut Changes) -> Result<u32, CpusetError> {
     let (root, is_v1) = root()?;
     let path = root.join(format!("{}trial", changes.prefix()));
+    changes.wait_for_ended();
     changes.make(&path).map_err(failed("make", &path))?;
     changes.remove(&path).map_err(failed("remove", &path))?;
     Ok(if is_v1 { 1 } else { 2 })

@@ -104,9 +104,9 @@ impl Guardian {
                 self.send(undo::RELEASE_MESSAGE, path, &super::register::lock_of(path))
             }
             Undo::Threads(path) => self.send(undo::THREADS_MESSAGE, path, Path::new("")),
-            Undo::Pause(time) => {
+            Undo::Pause(time, lock) => {
                 let ns = time.ns().max(0).to_string();
-                self.send(undo::PAUSE_MESSAGE, Path::new(&ns), Path::new(""))
+                self.send(undo::PAUSE_MESSAGE, Path::new(&ns), lock)
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::changes::Changes;
 use super::cpuset;
 use super::register::{self, Register};
-use super::undo;
+use super::{ended, undo};
 use crate::kernel::tracefs;
 use std::fs;
 use std::io;
@@ -144,9 +144,13 @@ pub fn of_unknown_runs(register: &Register) -> Vec<PathBuf> {
 /// Returns an error if the kernel refuses.
 pub fn heal(register: &Register, leftover: &Leftover) -> io::Result<()> {
     match leftover {
-        Leftover::Folder(path) => undo::remove(path),
+        Leftover::Folder(path) => {
+            ended::wait(&register.lock()?);
+            undo::remove(path)
+        }
         Leftover::Setting { file, .. } => {
             let (path, lock) = (register::c_path(file)?, register.lock()?);
+            ended::wait(&lock);
             undo::patiently(|| undo::release(&path, None, &undo::hold(&lock)?)).map(|_| ())
         }
         Leftover::Entry { file, .. } => {

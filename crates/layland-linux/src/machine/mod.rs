@@ -24,6 +24,7 @@ pub mod changes;
 pub(crate) mod cpuset;
 pub mod disturbance;
 pub mod doctor;
+pub(crate) mod ended;
 pub mod ext;
 pub(crate) mod guardian;
 mod left;

@@ -7,6 +7,7 @@
 //! | file | content | lock |
 //! |---|---|---|
 //! | `lock` | empty | exclusive, by a process that reads or changes the others (a [`Hold`]) |
+//! | `ended` | the instant until which the kernel may count ended threads ([`ended`](super::ended)) | exclusive, while it is written |
 //! | `run-ID` | one line of JSON: the process, its purpose, its CPUs | exclusive, by that run as long as it lives |
 //! | `setting-NAME` | how to restore a shared setting | shared, by each run that uses it |
 //!
@@ -213,7 +214,12 @@ impl Register {
 
     /// Returns the path of its lock.
     pub(super) fn lock(&self) -> io::Result<CString> {
-        c_path(&self.folder.join("lock"))
+        c_path(&self.lock_path())
+    }
+
+    /// Returns the path of its lock, as a path of the library.
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.folder.join("lock")
     }
 
     /// Returns the names of its files with this prefix, in order.

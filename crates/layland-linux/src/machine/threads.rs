@@ -6,6 +6,7 @@
 //! has one. It identifies the thread by its number and its start time, which together are never
 //! reused: a record of a thread that has ended has no effect.
 
+use super::ended::{self, LONGEST_PERIOD_NS};
 use crate::kernel::files::{self, Lock};
 use crate::kernel::sys::{self, Tid};
 use layland_model::Duration;
@@ -21,8 +22,6 @@ const CPUS: usize = 1024;
 /// The position of the string in a record, and its largest length.
 const TEXT: usize = 192;
 const LONGEST: usize = LENGTH - TEXT - 1;
-/// Longer than any period that the kernel accepts.
-const LONGEST_PERIOD_NS: u64 = 5_000_000_000;
 
 /// The state of a thread before it was given another class.
 #[derive(Clone, PartialEq, Eq)]
@@ -267,18 +266,22 @@ pub(crate) fn restore_all(path: &CStr) -> io::Result<()> {
     }
     let length = found.len() as usize;
     let mut result = Ok(());
-    let mut longest = 0;
+    let (mut longest, mut is_parted) = (0, false);
     for index in 0..length / LENGTH {
         if let Some(former) = read_at(&file, index) {
             result = result.and(former.restore());
             // This also applies to threads that have ended.
-            if former.home().is_some() {
-                longest = longest.max(former.period_ns.min(LONGEST_PERIOD_NS));
-            }
+            longest = longest.max(former.period_ns);
+            is_parted |= former.home().is_some();
         }
     }
-    // Their root domain is removed next: see `Reserving::give_back`.
-    sys::sleep_until(sys::monotonic_ns().saturating_add_unsigned(longest));
+    if longest > 0 {
+        ended::note(path, longest);
+    }
+    if is_parted {
+        // Their root domain is removed next.
+        ended::wait(path);
+    }
     result?;
     files::remove(path)
 }

@@ -9,7 +9,7 @@
 //! Except for [`remove`], no function here allocates: the guardian is a process that was forked
 //! while another thread may have held a lock of the allocator.
 
-use super::threads;
+use super::{ended, threads};
 use crate::kernel::files::{self, Lock};
 use crate::kernel::sys;
 use std::ffi::CStr;
@@ -26,9 +26,9 @@ pub enum Undo {
     Release(PathBuf),
     /// Restore the threads of this list ([`threads`]), and remove the list.
     Threads(PathBuf),
-    /// Wait for this time before earlier changes are reverted: the kernel counts ended threads of
-    /// the run until then.
-    Pause(layland_model::Duration),
+    /// Wait until the kernel counts no ended thread before earlier changes are reverted. Those of
+    /// the run have this period. The path is that of the register's lock.
+    Pause(layland_model::Duration, PathBuf),
 }
 
 /// The time for which an action is retried: the bandwidth of a `SCHED_DEADLINE` thread that has
@@ -144,12 +144,16 @@ fn saved(text: &mut [u8]) -> Option<(u8, &CStr, &[u8])> {
 pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
     patiently(|| match kind {
         REMOVE_MESSAGE => files::remove(path),
-        RELEASE_MESSAGE => release_of_the_dead(path, lock),
+        RELEASE_MESSAGE => {
+            ended::wait(path);
+            release_of_the_dead(path, lock)
+        }
         THREADS_MESSAGE => threads::restore_all(path),
         PAUSE_MESSAGE => {
             let digits = path.to_bytes().iter().map(|digit| i64::from(digit.wrapping_sub(b'0')));
             let ns = digits.fold(0_i64, |ns, digit| ns.saturating_mul(10).saturating_add(digit));
-            sys::sleep_until(sys::monotonic_ns() + ns.min(PATIENCE_NS));
+            ended::note(lock, ns.unsigned_abs());
+            ended::wait(lock);
             Ok(())
         }
         _ => Ok(()),

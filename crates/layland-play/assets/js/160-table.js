@@ -74,7 +74,11 @@ class SetTable {
         if (cell.value !== shown && document.activeElement !== cell) cell.value = shown;
         else if (cell.value !== shown && this.play.changedBy !== "table") cell.value = shown;
         cell.setAttribute("aria-label", column.title + " of " + name);
-        if (column.time) cell.setAttribute("aria-invalid", shown !== "" && !TIME.test(shown));
+        if (column.time) {
+          const wrong = shown !== "" && !TIME.test(shown);
+          cell.setAttribute("aria-invalid", wrong);
+          if (wrong) cell.title = "a time needs a number and a unit: 300us, 2.5ms, 1s";
+        }
         if (column.key === "deadline") cell.placeholder = this.read(task, { key: "period" }) ?? "";
       });
       const count = task.keys.get("count")?.value;

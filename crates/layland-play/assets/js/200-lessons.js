@@ -13,7 +13,7 @@ const MIXED = "rms,smc,amc,zss,pt,plrs,ocbp".split(",");
 
 const LESSONS = [
   {
-    id: "dhall", title: "Dhall's effect", brief: "late with most of two CPUs free",
+    id: "dhall", title: "Dhall's effect", brief: "late with a third of two CPUs free",
     steps: [
       {
         title: "Late, although 65 % would do", demo: "dhall", policies: ["g-edf", "p-edf"],

@@ -134,15 +134,22 @@ class Play {
 
   addPolicy() {
     const field = document.getElementById("policy"), name = field.value.trim().replace(/[:=]+$/, ""), { policies } = this.history.state;
+    if (!name) { field.value = ""; return; }
+    const plain = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
+    const known = this.policies.find((one) => plain(one.name) === plain(name.split(":")[0]));
+    if (this.policies.length && !known) {
+      this.policyNote("There is no policy `" + name.split(":")[0] + "`. The list below the field has all of them.");
+      field.setAttribute("aria-invalid", true);
+      return;
+    }
+    field.removeAttribute("aria-invalid");
     field.value = "";
-    if (!name) return;
     const next = [...policies];
     if (this.replacing !== undefined && this.replacing < next.length) next[this.replacing] = name;
     else if (next.length >= MOST_POLICIES) { this.policyNote("At most " + MOST_POLICIES + " policies are compared at a time."); return; }
     else next.push(name);
     this.replacing = undefined;
     this.edit({ policies: [...new Set(next)] }, null, null);
-    const known = this.policies.find((one) => one.name === name.split(":")[0]);
     this.policyNote(known ? known.name + ": " + known.title + ". " + known.summary[0].toUpperCase() + known.summary.slice(1) + "." : "");
   }
   policyNote(text) { document.getElementById("policy-note").textContent = text; }
@@ -256,7 +263,12 @@ class Play {
     this.editor.tell(found);
     document.body.classList.toggle("stale", found.length > 0);
     document.querySelector(".page").classList.toggle("has-problems", found.length > 0);
-    if (found.length) this.status("The set has " + (found.length === 1 ? "a problem" : found.length + " problems") + ": the schedule is of the set before.", "wrong");
+    if (!found.length) return;
+    // The verdict of the set before must not stand there like an answer.
+    const [{ message, help, line }] = found, more = found.length > 1 ? " (" + (found.length - 1) + " more below the text)" : "";
+    const text = (line ? "line " + line + ": " : "") + message + more + (help ? "; " + help : "");
+    this.lines([{ severity: "problem", sign: "!", word: "problem", text }]);
+    this.status("The schedule is still that of the set before.", "wrong");
   }
 
   lines(list) {

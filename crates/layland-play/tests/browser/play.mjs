@@ -341,6 +341,9 @@ run(async () => {
     check((await word("#problems")).includes("Line 14, column 1") && /period/.test(await word("#problems")), "the message does not say where and what to do: " + (await word("#problems")));
     check((await word("#paint .wrong")) === "perod", "nothing is underlined");
     check(await evaluate("document.body.classList.contains('stale')"), "an old schedule looks like an answer");
+    const banner = await word("#lines");
+    check(banner.includes("line 14") && /perod/.test(banner) && !/[✓✗]/.test(banner), "an old verdict looks like an answer: " + banner);
+    check((await evaluate("document.querySelectorAll('#lines .good, #lines .bad').length")) === 0, "the banner has the colour of a verdict");
     await picture(pictures, "wrong");
     await press("z", 2);
     await settled();
@@ -377,9 +380,9 @@ run(async () => {
     await type("no-such");
     await press("Enter");
     await settled();
-    check(/no-such/.test(await word("#problems") + (await word("#policy-note"))), "an unknown policy is not told: " + (await word("#problems")));
-    await press("z", 2);
-    await settled();
+    check(/no-such/.test(await word("#policy-note")), "an unknown policy is not told: " + (await word("#policy-note")));
+    check((await state()).policies.join() === "g-edf,p-edf,p-edf:fit=wfd", "an unknown policy is added: " + (await state()).policies);
+    await evaluate("document.getElementById('policy').value = ''");
     await click("#chosen .drop");
     await settled();
     check((await state()).policies.join() === "p-edf,p-edf:fit=wfd", "a policy is not removed");

@@ -422,7 +422,8 @@ class Results:
 
     def curves(self, figure: str) -> _layland.Table:
         """The points of a figure, a row for each series and point: ``series``, its ``number``, ``x``, ``y`` (null where
-        nothing was measured), and the ``count`` of values that ``y`` is of.
+        nothing was measured), the ``count`` of values that ``y`` is of, and, for a share of sets, the ``low`` and ``high``
+        ends of its 95 % confidence interval (Wilson).
 
         Raises
         ------
@@ -444,6 +445,25 @@ class Results:
     def pdf(self, figure: str) -> bytes:
         """The figure as PDF; see :meth:`svg`."""
         return self._results.pdf(figure)
+
+    def png(self, figure: str, scale: int = 6) -> bytes:
+        """The figure as PNG, with ``scale`` pixels for each point (1/72 inch); see :meth:`svg`.
+
+        Raises
+        ------
+        UsageError
+            If there is no such figure, or the picture is too large.
+        """
+        drawn = self._results.png(figure, scale) if 0 < scale < 1 << 16 else None
+        if drawn is None:
+            raise UsageError(f"no picture has {scale} pixels for each point", "take a scale from 1 to 20")
+        return drawn
+
+    @property
+    def looks(self) -> list[tuple[str, int, list[float], bool]]:
+        """The look of each series: its colour, the number of its marker (circle, square, triangle, diamond, triangle on
+        its head), the dashes of its line, and whether its marker is an outline."""
+        return self._results.looks()
 
     @property
     def claims(self) -> list[Claim]:

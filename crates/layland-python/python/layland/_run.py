@@ -409,7 +409,8 @@ def write(
     if start is not None or end is not None:
         first = 0 if start is None else as_ns(start)
         window = first, max(run.end_ns for run in runs) if end is None else as_ns(end)
-    asked.system.write_simulation(asked.name, asked, asked.classes, [*map(os.fspath, paths)], window)
+    files = [os.fspath(path) for path in paths]
+    asked.system.write_simulation(asked.name, asked, asked.classes, files, window)
 
 
 def simulated(asked: Asked, record: bool, progress: bool) -> Run:

@@ -17,10 +17,10 @@ __all__ = ["COLOURS", "curves", "gantt", "responses"]
 
 _MS = 1e6
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#505050")
-"""The colours of Okabe and Ito, which colour-blind readers can distinguish: those of the figures of ``layland lab``."""
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442", "#d55e00", "#b0b0b0")
+"""The colours of Okabe and Ito, which colour-blind readers can distinguish: those of tasks in the charts of the command."""
+_HATCHES = (None, "//", "..", "--", "\\\\", "++")
 _MARKERS = "os^Dv"
-_DASHES = ((), (4, 1.5), (1.5, 1.5), (4, 1.5, 1, 1.5))
 
 
 def _axes(ax: Axes | None, size: tuple[float, float] = (10, 4)) -> Axes:
@@ -38,8 +38,9 @@ def gantt(
     start: TimeLike | None = None,
     end: TimeLike | None = None,
 ) -> Axes:
-    """A Gantt chart with a row for each task: execution in the colour of the CPU, arrivals and deadlines as arrows up
-    and down, missed deadlines as red crosses. The axis is in milliseconds.
+    """A Gantt chart with a row for each task in its colour, the same as in the charts of the command: execution with the
+    number of the CPU, arrivals and deadlines as arrows up and down, missed deadlines as red crosses. The axis is in
+    milliseconds.
 
     Parameters
     ----------
@@ -65,25 +66,29 @@ def gantt(
     axes = _axes(ax)
     names = trace.task_names
     segments = trace.segments.to_dict()
-    of_cpu: dict[int, list[tuple[int, int, int]]] = {}
+    of_task: dict[int, list[tuple[int, int, int]]] = {}
     for task, cpu, began, ended in zip(
         segments["task"], segments["cpu"], segments["start_ns"], segments["end_ns"], strict=True
     ):
         if began < last and ended > first:
-            of_cpu.setdefault(cpu, []).append((task, max(began, first), min(ended, last)))
-    for cpu in sorted(of_cpu):
-        rows = of_cpu[cpu]
-        axes.barh(
-            [task for task, _, _ in rows],
+            of_task.setdefault(task, []).append((cpu, max(began, first), min(ended, last)))
+    several = len({cpu for rows in of_task.values() for cpu, _, _ in rows}) > 1
+    for task in sorted(of_task):
+        rows = of_task[task]
+        bars = axes.barh(
+            [task] * len(rows),
             [(ended - began) / _MS for _, began, ended in rows],
             left=[began / _MS for _, began, _ in rows],
             height=0.5,
-            color=COLOURS[cpu % len(COLOURS)],
-            hatch="//" if cpu >= len(COLOURS) else None,
+            color=COLOURS[task % len(COLOURS)],
+            hatch=_HATCHES[task // len(COLOURS) % len(_HATCHES)],
             edgecolor="black",
             linewidth=0.5,
-            label=f"CPU {cpu}",
         )
+        # A bar of less than a fiftieth of the chart has no room for a number.
+        numbers = [str(cpu) if 50 * (ended - began) >= last - first else "" for cpu, began, ended in rows]
+        if several:
+            axes.bar_label(bars, numbers, label_type="center", fontsize="x-small")
     jobs = trace.jobs.to_dict()
     points: dict[str, list[tuple[float, float]]] = {"arrival": [], "deadline": [], "miss": []}
     for task, arrival, deadline, missed in zip(
@@ -162,7 +167,7 @@ def responses(
 
 def curves(results: Results, figure: str, ax: Axes | None = None) -> Axes:
     """A figure of an experiment, one column of a paper wide: each series in its colour, with its marker and its dashes,
-    the same in every figure of the experiment, and a legend above the axes.
+    the same as in the figures of ``layland lab``, 95 % confidence intervals of shares, and a legend above the axes.
 
     Parameters
     ----------
@@ -190,13 +195,21 @@ def curves(results: Results, figure: str, ax: Axes | None = None) -> Axes:
     [info] = found
     axes = _axes(ax, (3.5, 2.8))
     labels = results.labels
+    looks = results.looks
     by_series: dict[tuple[int, str], list[tuple[float, float | None]]] = {}
-    for number, name, x, y in zip(rows["number"], rows["series"], rows["x"], rows["y"], strict=True):
+    intervals: dict[int, list[tuple[float, float, float]]] = {}
+    for number, name, x, y, low, high in zip(
+        rows["number"], rows["series"], rows["x"], rows["y"], rows["low"], rows["high"], strict=True
+    ):
         by_series.setdefault((number, name), []).append((x, y))
+        if low is not None and not (info.log_y and low <= 0):
+            intervals.setdefault(number, []).append((x, low, high))
+    # A series without a value is not in the legend.
+    by_series = {key: points for key, points in by_series.items() if any(y is not None for _, y in points)}
     for place, ((number, name), points) in enumerate(by_series.items()):
         # On a logarithmic axis nothing is at 0, and a line stops where nothing was measured.
         heights = [float("nan") if y is None or (info.log_y and y <= 0) else y for _, y in points]
-        colour = COLOURS[number % len(COLOURS)]
+        colour, marker, dashes, hollow = looks[number]
         if info.kind == "bars":
             width = 0.8 / len(by_series)
             lefts = [x - 0.4 + width * place for x, _ in points]
@@ -205,15 +218,20 @@ def curves(results: Results, figure: str, ax: Axes | None = None) -> Axes:
         if info.kind == "distribution":
             axes.step([x for x, _ in points], heights, where="post")
         else:
-            axes.plot([x for x, _ in points], heights, marker=_MARKERS[number % len(_MARKERS)], markersize=3.5)
+            axes.plot([x for x, _ in points], heights, marker=_MARKERS[marker], markersize=3.5)
         line = axes.lines[-1]
+        if hollow:
+            line.set_markerfacecolor("none")
+        if number in intervals:
+            at, lows, highs = zip(*intervals[number], strict=True)
+            axes.vlines(at, lows, highs, colors=colour, linewidth=0.5)
         line.set(color=colour, linewidth=1.1, label=labels[name])
         # A marker on the border is whole, unless the figure cuts something off.
         line.set_clip_on(any(bounds is not None and not bounds[0] <= value <= bounds[1]
                              for point in points for value, bounds in zip(point, info.bounds, strict=True)
                              if value is not None))
-        if _DASHES[number % len(_DASHES)]:
-            line.set_dashes(_DASHES[number % len(_DASHES)])
+        if dashes:
+            line.set_dashes(dashes)
     if info.kind == "bars":
         axes.set_xticks(range(1, len(info.bars) + 1), info.bars)
     if info.log_y:

@@ -1,14 +1,14 @@
 // Drives a report of guarantees in a headless Chromium: opens it from disk, reads what it shows, changes the
 // theme, prints it, and looks at it on a phone.
 //
-//   node guarantees.mjs REPORT.html '{"policies": 3, "tasks": 3, "late": 2}' [SCREENSHOT-PREFIX]
+//   node guarantees.mjs REPORT.html '{"policies": 3, "tasks": 3, "late": 2, "open": 1}' [SCREENSHOT-PREFIX]
 //
 // What is expected: how many policies and tasks there are, and how many bounds lie after their deadline.
 
 import { evaluate, expect, frame, key, open, picture, print, run, screen, send } from "./driver.mjs";
 
 const [file, expected, pictures] = process.argv.slice(2);
-const { policies, tasks, late } = JSON.parse(expected);
+const { policies, tasks, late, open: undecided } = JSON.parse(expected);
 const count = (selector) => evaluate(`document.querySelectorAll(${JSON.stringify(selector)}).length`);
 const ground = () => evaluate("getComputedStyle(document.body).backgroundColor");
 
@@ -20,6 +20,7 @@ run(async () => {
   expect((await count(".verdicts tbody tr")) === policies, "not every policy has its verdict");
   expect((await count(".verdicts tbody .chip")) === policies, "a verdict has no sign");
   expect((await count(".bounds tbody tr")) === tasks, "not every task has its bounds");
+  expect((await count("td.bound.open")) === undecided, "not as many bounds are open: " + (await count("td.bound.open")));
   expect((await count("td.bound.late")) === late, "not as many bounds are after their deadline: " + (await count("td.bound.late")));
   expect((await count("#tests details")) > 0, "what the tests say is not there for every policy");
 
@@ -29,11 +30,11 @@ run(async () => {
     for (const cell of document.querySelectorAll("td.bound")) {
       const text = cell.textContent, svg = cell.querySelector("svg");
       if (!svg) { if (!cell.classList.contains("none")) wrong.push("no picture: " + text); continue; }
-      const due = box(svg.querySelector(".due")), late = svg.querySelector(".late"), kept = box(svg.querySelector(".kept"));
+      const due = box(svg.querySelector(".due")), late = svg.querySelector(".late, .open"), kept = box(svg.querySelector(".kept"));
       const middle = (due.left + due.right) / 2;
       if (due.height < 8 || box(svg).width < 100) wrong.push("too small to see: " + text);
       if (kept.right > middle + 1) wrong.push("what is kept goes beyond the deadline: " + text);
-      if (cell.classList.contains("late") !== (late !== null)) wrong.push("late is not drawn as it is written: " + text);
+      if (["late", "open"].some((name) => cell.classList.contains(name) !== (late !== null && late.classList.contains(name)))) wrong.push("late is not drawn as it is written: " + text);
       if (late && (Math.abs(box(late).left - middle) > 1.5 || box(late).height <= kept.height)) wrong.push("late is not after the deadline: " + text);
     }
     return wrong; })()`);

@@ -87,7 +87,7 @@ fn the_heavy_job_of_dhall_and_liu_starts_when_it_must() {
     // Global EDF is late, and violates the rule that a job without laxity comes first.
     let trace = run(&system, build("g-edf", &system), &until);
     assert!(misses(&trace) > 0);
-    assert!(violations(&trace, &system).contains("heavy#0"), "{}", violations(&trace, &system));
+    assert!(violations(&trace, &system).contains("heavy#1"), "{}", violations(&trace, &system));
 }
 
 /// The test for EDZL by the formulas of `crates/layland-analysis/src/global_edf/edzl.rs`, task by

@@ -91,7 +91,7 @@ fn a_waiting_job_is_aborted_when_its_laxity_is_negative() {
     // Under EDF two jobs are late, and EDF violates the rule: it aborts nothing.
     let trace = run(&system, build("p-edf", &system), &until);
     assert_eq!(misses(&trace), 2);
-    assert!(violations(&trace, &system).contains("second#0 is not aborted at 2000.001us"));
+    assert!(violations(&trace, &system).contains("second#1 is not aborted at 2000.001us"));
 }
 
 /// A job that exceeds its WCET is aborted at its deadline, and one on fast CPUs needs less time.

@@ -65,7 +65,7 @@ fn shifting_saves_what_weak_scheduling_loses() {
     let report = check(&weak, &system, &strong, 1);
     assert_eq!(
         report.violations[0].to_string(),
-        "driver#0 waits at 1ms, but could run on CPU 0 if control#0 moved from CPU 0 to CPU 1, which is idle"
+        "driver#1 waits at 1ms, but could run on CPU 0 if control#1 moved from CPU 0 to CPU 1, which is idle"
     );
 }
 

@@ -71,7 +71,7 @@ fn the_one_that_waits_takes_a_cpu_when_it_must() {
     let trace = run(&set, build("llf", &set), &SimOptions::until(Time::from_ns(6)));
     assert!(misses(&trace) > 0);
     assert_eq!(violations("llf", &trace, &set), "");
-    assert!(violations("mllf", &trace, &set).contains("2#0"));
+    assert!(violations("mllf", &trace, &set).contains("2#1"));
 }
 
 /// Three tasks fully load two CPUs: the policies are not optimal.

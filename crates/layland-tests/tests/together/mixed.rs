@@ -527,5 +527,5 @@ fn the_guarantee_is_checked() {
     assert!(broken(&*policy, &system, 1, 8).is_some());
     let trace = run(&system, policy, 8);
     let report = check(&trace, &system, &rule, 5);
-    assert!(report.to_string().contains("tau1#0 misses its deadline 7ns"), "{report}");
+    assert!(report.to_string().contains("tau1#1 misses its deadline 7ns"), "{report}");
 }

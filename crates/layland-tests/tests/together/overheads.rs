@@ -44,7 +44,7 @@ fn a_context_switch_is_paid_for_each_other_job() {
     let overheads = Overheads { context_switch: us(2), ..Overheads::default() };
     let mut late = task("b", 5, 50);
     late.offset = us(10);
-    // Job b#0 preempts a#0 at 10: one switch to b#0, and one back.
+    // Job b#1 preempts a#1 at 10: one switch to b#1, and one back.
     assert_eq!(
         schedule(1, vec![task("a", 20, 100), late], overheads, "g-edf"),
         [[0, 0, 0, 10, 2], [1, 0, 10, 17, 2], [0, 0, 17, 31, 2], [1, 0, 60, 67, 2],]
@@ -85,7 +85,7 @@ fn a_migration_is_paid_by_a_job_that_ran_elsewhere() {
 #[test]
 fn an_interrupt_is_paid_by_a_cpu_that_is_told_to_switch() {
     let overheads = Overheads { interrupt: us(2), ..Overheads::default() };
-    // At 0 no CPU had a local reason to reschedule; at 5 CPU 0 ends a#0 and starts c#0 without an interrupt.
+    // At 0 no CPU had a local reason to reschedule; at 5 CPU 0 ends a#1 and starts c#1 without an interrupt.
     let tasks = vec![task("a", 3, 90), task("b", 9, 91), task("c", 4, 92)];
     assert_eq!(
         schedule(2, tasks, overheads, "g-edf")[0..3],

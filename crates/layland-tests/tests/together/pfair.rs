@@ -311,7 +311,7 @@ fn the_rule_finds_what_is_moved() {
     let job = early.jobs.iter_mut().find(of_t0).unwrap();
     job.end = job.end.map(|(_, how)| (Time::from_ns(3), how));
     let report = check(&early, &system, &rule, 3);
-    let says = "t0#0: slot 2 of it is to lie from 3ns to 6ns, and it gets the one at 2ns";
+    let says = "t0#1: slot 2 of it is to lie from 3ns to 6ns, and it gets the one at 2ns";
     assert!(report.to_string().contains(says), "{report}");
     let ScheduleRule::Pfair { groups, releases, .. } = rule else { panic!() };
     let quantum = Duration::from_ns(1);
@@ -321,7 +321,7 @@ fn the_rule_finds_what_is_moved() {
         ScheduleRule::Pfair { groups, quantum: Duration::from_ns(2), releases, early: true };
     let report = check(&trace, &system, &longer, 9);
     assert!(
-        report.to_string().contains("t1#0 begins running on CPU 0 at 1ns, within a slot"),
+        report.to_string().contains("t1#1 begins running on CPU 0 at 1ns, within a slot"),
         "{report}"
     );
 }

@@ -336,7 +336,7 @@ fn the_rule_finds_what_is_wrong() {
             _ => {}
         }
     }
-    says(&overtaken, &rule, "b#0 waits at 4ns while c (piece 2 of 2)#0");
+    says(&overtaken, &rule, "b#1 waits at 4ns while c (piece 2 of 2)#1");
 }
 
 /// A job that needs more than its WCET is aborted, and makes no other job late.

@@ -23,7 +23,7 @@ Examples:
   layland play
       with a bundled set
 
-The page is a file beside the program. Nothing is sent anywhere.";
+The page is a file, which packaging/play.sh of the sources builds once. Nothing is sent anywhere.";
 
 #[derive(Args)]
 pub(crate) struct PlayArgs {
@@ -51,7 +51,7 @@ pub(crate) fn run(registry: &Registry, args: &PlayArgs) -> Outcome {
     let page = read_page(args.page.as_deref())?;
     let text = match start(args, policies)? {
         Some(start) => begin(&page, &start)
-            .ok_or_else(|| Failure::input("the page is none of the playground").help(HOW))?,
+            .ok_or_else(|| Failure::input("the page is none of the playground").help(how()))?,
         None => page,
     };
     if let Some(path) = &args.output {
@@ -69,9 +69,14 @@ pub(crate) fn run(registry: &Registry, args: &PlayArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// Advice on how to get the page.
-const HOW: &str = "it is among the files of a release, as layland-VERSION-play.html; packaging/play.sh of the \
-                   sources builds it; put it beside the program as play.html, or name it with --page";
+/// Returns advice on how to get the page.
+fn how() -> String {
+    let own = playground::own().map(|path| format!(" {}", path.display())).unwrap_or_default();
+    format!(
+        "build it once, in the sources (some minutes): packaging/play.sh{own}; or download \
+         layland-VERSION-play.html of the release, and name it with --page"
+    )
+}
 
 fn read_page(asked: Option<&Path>) -> Result<String, Failure> {
     let path = match asked {
@@ -79,13 +84,15 @@ fn read_page(asked: Option<&Path>) -> Result<String, Failure> {
         None => playground::page().ok_or_else(|| {
             let places = playground::places();
             let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
-            let message =
-                format!("there is no page of the playground: no {}", places.join(", no "));
-            Failure::refused(message).help(HOW)
+            let message = format!(
+                "the page of the playground is not there; looked for {}",
+                places.join(", ")
+            );
+            Failure::refused(message).help(how())
         })?,
     };
     std::fs::read_to_string(&path).map_err(|error| {
-        Failure::refused(format!("failed to read {}: {error}", path.display())).help(HOW)
+        Failure::refused(format!("failed to read {}: {error}", path.display())).help(how())
     })
 }
 

@@ -15,20 +15,44 @@ const NAME: &str = "play.html";
 /// The length of the longest link that is created, because browsers have limits.
 const LONGEST: usize = 500_000;
 
-/// Returns the possible locations of the page. The first takes precedence.
-pub(crate) fn places() -> Vec<PathBuf> {
+/// Returns the locations of an installed page. The first takes precedence.
+fn installed() -> Vec<PathBuf> {
     let named = std::env::var_os(VARIABLE).map(PathBuf::from);
     if let Some(named) = named {
         return vec![named];
     }
     let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
-    let Some(folder) = program.as_deref().and_then(Path::parent) else { return Vec::new() };
-    // The locations in a tarball and in an installed package.
-    let share = folder.parent().map(|root| root.join("share/layland").join(NAME));
-    std::iter::once(folder.join(NAME)).chain(share).collect()
+    let mut places = Vec::new();
+    if let Some(folder) = program.as_deref().and_then(Path::parent) {
+        // In a tarball, and in an installed package.
+        places.push(folder.join(NAME));
+        places.extend(folder.parent().map(|root| root.join("share/layland").join(NAME)));
+    }
+    places.extend(own());
+    places
 }
 
-/// Returns the location of the page.
+/// Returns the possible locations of the page. The last one is in the target folder of a checkout,
+/// to which no report links, because it is soon gone.
+pub(crate) fn places() -> Vec<PathBuf> {
+    let mut places = installed();
+    if std::env::var_os(VARIABLE).is_none() {
+        let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+        let target = program.as_deref().and_then(|program| program.parent()?.parent());
+        places.extend(target.map(|target| target.join("play/layland-play.html")));
+    }
+    places
+}
+
+/// Returns the location for the page of a user who installed the program alone.
+pub(crate) fn own() -> Option<PathBuf> {
+    // An empty or relative path counts as unset: the XDG Base Directory Specification says so.
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
+    Some(data?.join("layland").join(NAME))
+}
+
+/// Returns the location of the page, for a command that opens it at once.
 pub(crate) fn page() -> Option<PathBuf> {
     places().into_iter().find(|place| place.is_file())
 }
@@ -39,7 +63,7 @@ pub(crate) fn link(set: &Set, start: impl FnOnce() -> Start) -> Option<String> {
     if set.system.tasks.len() > MOST_TASKS {
         return None;
     }
-    let page = page()?;
+    let page = installed().into_iter().find(|place| place.is_file())?;
     let fragment = fragment(&start());
     (fragment.len() <= LONGEST).then(|| address(&page) + &fragment)
 }

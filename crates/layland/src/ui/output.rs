@@ -11,6 +11,8 @@ pub(crate) enum FileKind {
     Html,
     /// A chart.
     Svg,
+    /// A chart as PNG.
+    Png,
     /// A chart as PDF.
     Pdf,
     /// A chart for LaTeX.
@@ -28,9 +30,10 @@ pub(crate) enum FileKind {
 }
 
 /// The kinds of files that can be made from every trace.
-const OF_EVERY_TRACE: [FileKind; 9] = [
+const OF_EVERY_TRACE: [FileKind; 10] = [
     FileKind::Html,
     FileKind::Svg,
+    FileKind::Png,
     FileKind::Pdf,
     FileKind::Tikz,
     FileKind::Text,
@@ -45,6 +48,7 @@ impl FileKind {
         match self {
             FileKind::Html => &["html", "htm"],
             FileKind::Svg => &["svg"],
+            FileKind::Png => &["png"],
             FileKind::Pdf => &["pdf"],
             FileKind::Tikz => &["tex", "tikz"],
             FileKind::Text => &["txt"],
@@ -57,8 +61,8 @@ impl FileKind {
     fn meaning(self) -> &'static str {
         match self {
             FileKind::Html => ".html for a report",
-            FileKind::Svg => ".svg, .pdf, .tex or .txt for a chart",
-            FileKind::Pdf | FileKind::Tikz | FileKind::Text => "",
+            FileKind::Svg => ".svg, .png, .pdf, .tex or .txt for a chart",
+            FileKind::Png | FileKind::Pdf | FileKind::Tikz | FileKind::Text => "",
             FileKind::Json => ".json for the trace",
             FileKind::Csv => ".csv for a table of it",
             FileKind::Export(export) => export.meaning(),
@@ -68,14 +72,13 @@ impl FileKind {
 }
 
 /// Advice on the formats of pictures.
-pub(crate) const PICTURES: &str = "charts are written as .svg or .pdf, which stay sharp at any size: slides and \
-                                   documents take them, and other programs convert them to pixels";
+const PICTURES: &str = "charts are written as .svg, .png or .pdf, which slides and documents take";
 
-/// Returns true for a file of pixels, which no command writes.
-pub(crate) fn is_picture(path: &Path) -> bool {
-    const OF_PIXELS: [&str; 8] = ["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff"];
+/// Returns true for a picture in a format that no command writes.
+fn is_picture(path: &Path) -> bool {
+    const OTHERS: [&str; 8] = ["jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "eps"];
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    ending.is_some_and(|ending| OF_PIXELS.contains(&ending.as_str()))
+    ending.is_some_and(|ending| OTHERS.contains(&ending.as_str()))
 }
 
 /// A file to write besides the result.
@@ -130,4 +133,28 @@ impl Output {
             Some(_) | None => Ok(Output { kind, path: path.to_owned() }),
         }
     }
+}
+
+/// The number of pixels for each unit of a chart: enough for a slide.
+#[cfg(feature = "png")]
+const PIXELS: u16 = 2;
+
+/// Draws a chart as PNG.
+///
+/// # Errors
+/// Returns an error if this build has no such drawing, or the chart is too large.
+#[cfg(feature = "png")]
+pub(crate) fn png(svg: &str) -> Result<Vec<u8>, Failure> {
+    layland_chart::png::of(svg, PIXELS).ok_or_else(|| {
+        Failure::refused("the chart is too large for PNG")
+            .help("write .svg or .pdf, or a shorter window with --window")
+    })
+}
+
+/// Says that this build draws no PNG.
+#[cfg(not(feature = "png"))]
+pub(crate) fn png(_svg: &str) -> Result<Vec<u8>, Failure> {
+    Err(Failure::refused("this build of layland draws no PNG").help(
+        "write .svg or .pdf; or build it with the feature png, which a release and `cargo build -p layland` have",
+    ))
 }

@@ -67,8 +67,7 @@ impl Recorded<'_> {
         let mut table = report::table("Tasks".to_owned(), "task", tasks.chain(all));
         table.notes.push(report::NOTE.to_owned());
         report.tables.push(table);
-        report.distributions =
-            vec![Distribution::responses(&report.runs), Distribution::tardiness(&report.runs)];
+        report.distributions = Distribution::of_runs(&report.runs, &self.labels);
         report.provenance = self.provenance.clone();
         report.window = self.window;
         report
@@ -82,10 +81,11 @@ impl Recorded<'_> {
         match output.kind {
             FileKind::Kernel => return Ok(()),
             FileKind::Html => return super::report::write(path, &self.report(), quiet),
-            FileKind::Svg => {
+            FileKind::Svg | FileKind::Png => {
                 let title = Some(self.title.clone());
-                let options = SvgOptions { title, ..SvgOptions::default() };
-                bytes = self.view().svg(&options).into_bytes();
+                let svg = self.view().svg(&SvgOptions { title, ..SvgOptions::default() });
+                let is_png = output.kind == FileKind::Png;
+                bytes = if is_png { super::output::png(&svg)? } else { svg.into_bytes() };
             }
             FileKind::Tikz => {
                 let title = Some(self.title.clone());

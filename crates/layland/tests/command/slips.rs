@@ -53,8 +53,8 @@ const SLIPS: &[Slip] = &[
     slip(&["exec", "set.toml", "./program"], 2, "`layland exec set.toml -- ./program`"),
     slip(&["trace", "record", "./program"], 2, "`layland trace record -- ./program`"),
     // Files.
-    slip(&["sim", "demo:dhall", "-o", "out.png"], 2, "charts are written as .svg or .pdf"),
-    slip(&["sim", "demo:dhall", "-o", "out.JPG"], 2, "charts are written as .svg or .pdf"),
+    slip(&["sim", "demo:dhall", "-o", "out.gif"], 2, "charts are written as .svg, .png or .pdf"),
+    slip(&["sim", "demo:dhall", "-o", "out.JPG"], 2, "charts are written as .svg, .png or .pdf"),
     slip(&["sim", "demo:dhall", "-o", "out"], 2, "the extension says what to write: .html"),
     slip(&["sim", "dhall"], 3, "the bundled set is called demo:dhall"),
     slip(&["sim", "demo:dahll"], 2, "did you mean `demo:dhall`?"),

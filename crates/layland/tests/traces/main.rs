@@ -80,7 +80,7 @@ fn a_job_that_needs_less_than_its_wcet_is_no_violation() {
     let (exit, out, _) = check(name(&trace), name(&set), &["-p", "p-fp", "--latency", "50us"]);
     assert_eq!(exit, 1);
     assert!(out.contains("1 violation beyond"), "{out}");
-    assert!(out.contains("control#7 executes for 2.4ms, and the set allows 2ms"), "{out}");
+    assert!(out.contains("control#8 executes for 2.4ms, and the set allows 2ms"), "{out}");
     // A simulated trace must comply with the times that its model drew.
     let json = folder.join("sim.json");
     let (exit, ..) = said(&run(&["sim", name(&set), "-p", "p-fp", "-o", name(&json)]));
@@ -167,7 +167,7 @@ fn no_bound_of_a_set_with_suspensions_is_below_what_its_trace_shows() {
     let check = ["trace", "check", trace, "--set", set, "-p", "p-fp", "--latency", "100us"];
     let (exit, out, _) = said(&run(&check));
     assert_eq!(exit, 1, "{out}");
-    assert!(out.contains("hi#0 waits at"), "{out}");
+    assert!(out.contains("hi#1 waits at"), "{out}");
 }
 
 /// Returns the bound on the response time of a task under the only requested policy.

@@ -61,7 +61,7 @@ impl SvgChart<'_> {
             let font = chart.sizes.cpu_font.min(height);
             let x1 = chart.work_starts(run, x1, x2);
             let room = (x2 - x1).0 / 100 - if run.is_preempted { 9 } else { 5 };
-            let with_number = format!("{name}#{}", run.job.seq);
+            let with_number = format!("{name}#{}", run.job.number());
             let text =
                 [with_number, name.to_owned()].into_iter().find(|t| text_width(t, font) <= room);
             if let Some(text) = text.filter(|_| height >= 9) {
@@ -133,7 +133,7 @@ impl SvgChart<'_> {
         let mut tooltip = format!(
             "{}#{} on CPU {}: {start} to {end} ({length})",
             self.name(run),
-            run.job.seq,
+            run.job.number(),
             run.cpu
         );
         if let Some(cpu) = run.migrated_from {

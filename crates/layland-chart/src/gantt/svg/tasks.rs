@@ -118,7 +118,7 @@ impl SvgChart<'_> {
             let (x1, x2) = (self.x(lock.from), self.x(lock.to));
             let (from, to) = (time_text(lock.from), time_text(lock.to));
             let does = if lock.holds { "holds" } else { "waits for" };
-            let (job, resource) = (lock.job.seq, lock.resource);
+            let (job, resource) = (lock.job.number(), lock.resource);
             let text = format!("{}#{job} {does} resource {resource} from {from} to {to}", row.name);
             let ink = if lock.holds { "#ffffff" } else { INK };
             self.used.holds |= lock.holds;
@@ -153,7 +153,7 @@ impl SvgChart<'_> {
                         &format!(
                             "{}#{} released at {}",
                             row.name,
-                            job.id.seq,
+                            job.id.number(),
                             time_text(job.release)
                         ),
                     );
@@ -172,7 +172,7 @@ impl SvgChart<'_> {
                         &format!(
                             "deadline of {}#{} at {}",
                             row.name,
-                            job.id.seq,
+                            job.id.number(),
                             time_text(job.deadline)
                         ),
                     );
@@ -206,7 +206,7 @@ impl SvgChart<'_> {
                     &format!(
                         "{}#{} completed at {}, {} late",
                         row.name,
-                        job.id.seq,
+                        job.id.number(),
                         time_text(at),
                         time_text(at - job.deadline)
                     ),
@@ -214,7 +214,7 @@ impl SvgChart<'_> {
             }
             if let Some(at) = job.aborted_at.filter(|&at| scene.shows(at)) {
                 self.used.aborted = true;
-                let text = format!("{}#{} aborted at {}", row.name, job.id.seq, time_text(at));
+                let text = format!("{}#{} aborted at {}", row.name, job.id.number(), time_text(at));
                 let x = self.x(at);
                 aborted(&mut self.body, x, (bar_top + baseline) / 2, &text);
             }

@@ -69,7 +69,8 @@ pub(crate) fn page(
     set: Set,
 ) -> Result<String, Failure> {
     question.options.wanted.findings = Findings::All;
-    Ok(report::report(registry, &question.ask(registry, set)?).html())
+    let are_named = !question.policies.is_empty();
+    Ok(report::report(registry, &question.ask(registry, set)?, are_named).html())
 }
 
 /// Prints the answer about one set.
@@ -103,7 +104,8 @@ fn one(
         files::write(path, checked.certificate_text(registry).as_bytes())?;
     }
     if let Some(output) = output {
-        reports::write(&output.path, &report::report(registry, &checked), false)?;
+        let report = report::report(registry, &checked, !args.policy.is_empty());
+        reports::write(&output.path, &report, false)?;
     }
     Ok(checked.exit)
 }

@@ -15,8 +15,8 @@ use layland_report::{
 };
 use layland_trace::Labels;
 
-/// Returns the report of one set.
-pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
+/// Returns the report of one set. `are_named` is true if the user named the policies.
+pub(super) fn report(registry: &Registry, checked: &Checked, are_named: bool) -> Report {
     let system = &checked.set.system;
     let tasks = system.tasks.values().map(|task| GuaranteedTask {
         name: task.name.to_string(),
@@ -28,6 +28,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
         tasks: tasks.collect(),
         policies: checked.policies.iter().map(|policy| guarantee(policy, checked)).collect(),
         any_policy: checked.any_policy.iter().map(|said| test(said, system)).collect(),
+        are_named,
     };
     let title = format!("{}: guarantees", checked.set.name);
     let mut report = Report::new(title, Labels::of(system));

@@ -20,13 +20,14 @@ pub(super) fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &
     })?;
     let structure = Structure::of(registry, &set.system, policy)?;
     let drawn = match format {
-        Format::Text => structure.text(),
-        Format::Svg => structure.svg(),
-        Format::Dot => structure.dot(),
+        Format::Text => structure.text().into_bytes(),
+        Format::Svg => structure.svg().into_bytes(),
+        Format::Png => crate::ui::output::png(&structure.svg())?,
+        Format::Dot => structure.dot().into_bytes(),
     };
     match &args.output {
-        Some(path) => files::write(path, drawn.as_bytes())?,
-        None => terminal::result(&drawn)?,
+        Some(path) => files::write(path, &drawn)?,
+        None => terminal::result(&String::from_utf8_lossy(&drawn))?,
     }
     Ok(Exit::Yes)
 }
@@ -36,6 +37,7 @@ pub(super) fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &
 enum Format {
     Text,
     Svg,
+    Png,
     Dot,
 }
 
@@ -44,11 +46,12 @@ impl Format {
     fn of(path: &Path) -> Result<Format, Failure> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Ok(Format::Svg),
+            Some("png") => Ok(Format::Png),
             Some("dot" | "gv") => Ok(Format::Dot),
             Some("txt") => Ok(Format::Text),
             Some(_) | None => {
                 Err(Failure::usage(format!("{} has no known extension", path.display()))
-                    .help("a drawing is written as .svg, .dot or .txt"))
+                    .help("a drawing is written as .svg, .png, .dot or .txt"))
             }
         }
     }

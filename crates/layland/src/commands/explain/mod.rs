@@ -154,42 +154,73 @@ fn with_an_option(registry: &Registry, algorithms: &[Algorithm]) -> Vec<String> 
 
 /// Returns all entries, in the order of the list.
 fn entries(registry: &Registry) -> Vec<Entry> {
-    let policies = |algorithms: &[Algorithm]| {
-        let names = registry.implementing(algorithms).into_iter().map(|info| info.name.to_string());
-        let names: Vec<String> = names.collect();
-        if names.is_empty() { with_an_option(registry, algorithms) } else { names }.join(", ")
+    let mut entries = of_tests(registry);
+    entries.extend(of_searches());
+    entries.extend(of_bounds(registry));
+    entries.extend(of_overheads());
+    entries.extend(of_chains());
+    entries.extend(of_executors());
+    entries.extend(of_assumptions());
+    let plain = |sort| {
+        move |&(code, title, text): &(&str, &str, &str)| Entry {
+            code: code.to_owned(),
+            sort,
+            title: title.to_owned(),
+            text: vec![text.to_owned()],
+            citations: Vec::new(),
+        }
     };
+    entries.extend(ERRORS.iter().map(plain("error code")));
+    entries.extend(EXITS.iter().map(plain("exit code")));
+    entries
+}
+
+/// Returns the names of the policies that implement one of these algorithms.
+fn policies(registry: &Registry, algorithms: &[Algorithm]) -> String {
+    let names = registry.implementing(algorithms).into_iter().map(|info| info.name.to_string());
+    let names: Vec<String> = names.collect();
+    if names.is_empty() { with_an_option(registry, algorithms) } else { names }.join(", ")
+}
+
+/// Says what the answer of a test is about.
+fn subject(registry: &Registry, subject: Subject) -> String {
+    let policies = |algorithms: &[Algorithm]| policies(registry, algorithms);
+    match subject {
+        Subject::Algorithms(algorithms) => {
+            format!("A yes guarantees every deadline under {}.", policies(algorithms))
+        }
+        Subject::Covered(algorithms) => format!(
+            "A yes guarantees the deadlines of covered jobs under {}: if no job of a task of \
+             criticality l or above executes for longer than its WCET at level l, the jobs of these \
+             tasks are covered, whatever the others do.",
+            policies(algorithms)
+        ),
+        Subject::Unsound(algorithms, why) => format!(
+            "It reproduces the claim of the paper about {}, and `layland check` never decides by it. {why}",
+            policies(algorithms)
+        ),
+        Subject::SomeScheduler => "It covers any scheduler.".to_owned(),
+        Subject::SomePartition => {
+            "It covers EDF on each CPU, for any partition of the tasks.".to_owned()
+        }
+        Subject::SomePartitionUnder(_) => {
+            "It covers these fixed priorities on each CPU, for any partition of the tasks, and is used where a \
+             partitioned policy with them is named and not guaranteed."
+                .to_owned()
+        }
+        Subject::SomePriorities => "It covers any fixed priorities on each CPU.".to_owned(),
+        Subject::Admission(algorithms) => format!(
+            "It says whether {} admits the tasks, and not whether they meet their deadlines.",
+            policies(algorithms)
+        ),
+    }
+}
+
+/// Returns the schedulability tests.
+fn of_tests(registry: &Registry) -> Vec<Entry> {
     let mut entries = Vec::new();
     for test in catalogue::TESTS.iter() {
-        let about = match test.subject {
-            Subject::Algorithms(algorithms) => {
-                format!("A yes guarantees every deadline under {}.", policies(algorithms))
-            }
-            Subject::Covered(algorithms) => format!(
-                "A yes guarantees the deadlines of covered jobs under {}: if no job of a task of \
-                 criticality l or above executes for longer than its WCET at level l, the jobs of these \
-                 tasks are covered, whatever the others do.",
-                policies(algorithms)
-            ),
-            Subject::Unsound(algorithms, why) => format!(
-                "It reproduces the claim of the paper about {}, and `layland check` never decides by it. {why}",
-                policies(algorithms)
-            ),
-            Subject::SomeScheduler => "It covers any scheduler.".to_owned(),
-            Subject::SomePartition => {
-                "It covers EDF on each CPU, for any partition of the tasks.".to_owned()
-            }
-            Subject::SomePartitionUnder(_) => {
-                "It covers these fixed priorities on each CPU, for any partition of the tasks, and is used where a \
-                 partitioned policy with them is named and not guaranteed."
-                    .to_owned()
-            }
-            Subject::SomePriorities => "It covers any fixed priorities on each CPU.".to_owned(),
-            Subject::Admission(algorithms) => format!(
-                "It says whether {} admits the tasks, and not whether they meet their deadlines.",
-                policies(algorithms)
-            ),
-        };
+        let about = subject(registry, test.subject);
         entries.push(Entry {
             code: test.name.to_owned(),
             sort: "test",
@@ -207,59 +238,71 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             citations: test.citations.iter().copied().copied().collect(),
         });
     }
-    entries.push(Entry {
-        code: WITNESS.to_owned(),
-        sort: "test",
-        title: WITNESS_TITLE.to_owned(),
-        text: vec![
-            "Where no test decides, `layland check` looks for a legal run that misses: jobs at least a period apart that \
-             execute for up to their WCETs. It tries the densest run, runs with separations and jitter that are \
-             drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals that hurt one \
-             task most. It simulates every run that it finds. A miss is a no, with the job that misses, and the chart \
-             shows the schedule; if it finds none, that proves nothing."
-                .to_owned(),
-            "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
-             itself decides which jobs have to meet their deadlines."
-                .to_owned(),
-        ],
-        citations: Vec::new(),
-    });
-    entries.push(Entry {
-        code: STATES.to_owned(),
-        sort: "test",
-        title: STATES_TITLE.to_owned(),
-        text: vec![
-            "Exact for jobs that arrive at whole multiples of a tick: where the search ends, either a pattern of \
-             releases misses, or no job that arrives at ticks is ever late and the longest responses are known. A \
-             pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: four tasks \
-             on two CPUs, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7), keep every deadline under global \
-             fixed priorities with releases at whole times, and miss one with releases at halves."
-                .to_owned(),
-            "It covers global, clustered and partitioned EDF and fixed priorities, and the same with strong \
-             affinities, looks at up to `--effort` states, and stops where more than 16 tasks can release at once."
-                .to_owned(),
-            assumed(&states::ASSUMES),
-        ],
-        citations: states::CITATIONS.iter().map(|&citation| *citation).collect(),
-    });
-    entries.push(Entry {
-        code: CYCLE.to_owned(),
-        sort: "test",
-        title: CYCLE_TITLE.to_owned(),
-        text: vec![
-            "Where no test decides, every task is periodic without jitter, and some have offsets, every release is known. \
-             The schedule in which each job executes for its WCET is followed until it repeats itself. A job that is \
-             late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said of jobs that \
-             come more than a period apart."
-                .to_owned(),
-            "A yes needs a policy under which no job ends later for shorter executions: preemptive scheduling by fixed \
-             priorities of jobs (EDF, fixed priorities and what is built of them) on CPUs of unit speed, without \
-             overheads, steps, regions and tasks that follow others. Under other policies the answer stays unknown. \
-             The schedule is followed for up to `--effort` jobs."
-                .to_owned(),
-        ],
-        citations: vec![states::HA_LIU],
-    });
+    entries
+}
+
+/// Returns the searches that come after the tests.
+fn of_searches() -> [Entry; 3] {
+    [
+        Entry {
+            code: WITNESS.to_owned(),
+            sort: "test",
+            title: WITNESS_TITLE.to_owned(),
+            text: vec![
+                "Where no test decides, `layland check` looks for a legal run that misses: jobs at least a period apart that \
+                 execute for up to their WCETs. It tries the densest run, runs with separations and jitter that are \
+                 drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals that hurt one \
+                 task most. It simulates every run that it finds. A miss is a no, with the job that misses, and the chart \
+                 shows the schedule; if it finds none, that proves nothing."
+                    .to_owned(),
+                "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
+                 itself decides which jobs have to meet their deadlines."
+                    .to_owned(),
+            ],
+            citations: Vec::new(),
+        },
+        Entry {
+            code: STATES.to_owned(),
+            sort: "test",
+            title: STATES_TITLE.to_owned(),
+            text: vec![
+                "Exact for jobs that arrive at whole multiples of a tick: where the search ends, either a pattern of \
+                 releases misses, or no job that arrives at ticks is ever late and the longest responses are known. A \
+                 pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: four tasks \
+                 on two CPUs, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7), keep every deadline under global \
+                 fixed priorities with releases at whole times, and miss one with releases at halves."
+                    .to_owned(),
+                "It covers global, clustered and partitioned EDF and fixed priorities, and the same with strong \
+                 affinities, looks at up to `--effort` states, and stops where more than 16 tasks can release at once."
+                    .to_owned(),
+                assumed(&states::ASSUMES),
+            ],
+            citations: states::CITATIONS.iter().map(|&citation| *citation).collect(),
+        },
+        Entry {
+            code: CYCLE.to_owned(),
+            sort: "test",
+            title: CYCLE_TITLE.to_owned(),
+            text: vec![
+                "Where no test decides, every task is periodic without jitter, and some have offsets, every release is known. \
+                 The schedule in which each job executes for its WCET is followed until it repeats itself. A job that is \
+                 late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said of jobs that \
+                 come more than a period apart."
+                    .to_owned(),
+                "A yes needs a policy under which no job ends later for shorter executions: preemptive scheduling by fixed \
+                 priorities of jobs (EDF, fixed priorities and what is built of them) on CPUs of unit speed, without \
+                 overheads, steps, regions and tasks that follow others. Under other policies the answer stays unknown. \
+                 The schedule is followed for up to `--effort` jobs."
+                    .to_owned(),
+            ],
+            citations: vec![states::HA_LIU],
+        },
+    ]
+}
+
+/// Returns the bounds on tardiness.
+fn of_bounds(registry: &Registry) -> Vec<Entry> {
+    let mut entries = Vec::new();
     for bound in catalogue::BOUNDS {
         entries.push(Entry {
             code: bound.name.to_owned(),
@@ -268,44 +311,54 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             text: vec![
                 format!(
                     "No job under {} finishes later after its deadline than this.",
-                    policies(bound.algorithms)
+                    policies(registry, bound.algorithms)
                 ),
                 assumed(bound.assumptions),
             ],
             citations: bound.citations.iter().copied().copied().collect(),
         });
     }
-    entries.push(Entry {
-        code: "OVERHEADS".to_owned(),
-        sort: "bound",
-        title: "overheads of the platform as part of the WCETs".to_owned(),
-        text: vec![
-            "Every WCET grows by the time that the machine may spend on a job: releases and ticks that come \
-             meanwhile, three scheduling decisions, two context switches, two interrupts and a \
-             migration; the sum is divided by the share that releases and ticks leave of a CPU. A \
-             guarantee for the larger WCETs holds on the machine."
-                .to_owned(),
-        ],
-        citations: vec![overheads::BRANDENBURG],
-    });
-    entries.push(Entry {
-        code: "OVERHEADS-OPTIMAL".to_owned(),
-        sort: "bound",
-        title: "overheads of RUN and QPS as part of the WCETs".to_owned(),
-        text: vec![
-            "Every WCET grows by a release, a dispatch and a tick, and k times by a dispatch, a migration \
-             and, for RUN, an update of its tree: k = ceil((3p+1)/2) for RUN with p reductions, and \
-             ceil(m/2) for QPS on m CPUs."
-                .to_owned(),
-            "It guarantees nothing: the first is a bound on the average over the jobs of a subsystem, the \
-             second a rule of thumb that random sets exceed. `layland check` does not use it; `layland sim` \
-             counts what happens."
-                .to_owned(),
-        ],
-        citations: vec![Citation::COMPAGNIN],
-    });
-    entries.extend(of_chains());
-    entries.extend(of_executors());
+    entries
+}
+
+/// Returns what is said about overheads.
+fn of_overheads() -> [Entry; 2] {
+    [
+        Entry {
+            code: "OVERHEADS".to_owned(),
+            sort: "bound",
+            title: "overheads of the platform as part of the WCETs".to_owned(),
+            text: vec![
+                "Every WCET grows by the time that the machine may spend on a job: releases and ticks that come \
+                 meanwhile, three scheduling decisions, two context switches, two interrupts and a \
+                 migration; the sum is divided by the share that releases and ticks leave of a CPU. A \
+                 guarantee for the larger WCETs holds on the machine."
+                    .to_owned(),
+            ],
+            citations: vec![overheads::BRANDENBURG],
+        },
+        Entry {
+            code: "OVERHEADS-OPTIMAL".to_owned(),
+            sort: "bound",
+            title: "overheads of RUN and QPS as part of the WCETs".to_owned(),
+            text: vec![
+                "Every WCET grows by a release, a dispatch and a tick, and k times by a dispatch, a migration \
+                 and, for RUN, an update of its tree: k = ceil((3p+1)/2) for RUN with p reductions, and \
+                 ceil(m/2) for QPS on m CPUs."
+                    .to_owned(),
+                "It guarantees nothing: the first is a bound on the average over the jobs of a subsystem, the \
+                 second a rule of thumb that random sets exceed. `layland check` does not use it; `layland sim` \
+                 counts what happens."
+                    .to_owned(),
+            ],
+            citations: vec![Citation::COMPAGNIN],
+        },
+    ]
+}
+
+/// Returns the assumptions of the tests.
+fn of_assumptions() -> Vec<Entry> {
+    let mut entries = Vec::new();
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())
             .filter(|test| test.assumptions.contains(&assumption))
@@ -353,17 +406,6 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             citations: Vec::new(),
         });
     }
-    let plain = |sort| {
-        move |&(code, title, text): &(&str, &str, &str)| Entry {
-            code: code.to_owned(),
-            sort,
-            title: title.to_owned(),
-            text: vec![text.to_owned()],
-            citations: Vec::new(),
-        }
-    };
-    entries.extend(ERRORS.iter().map(plain("error code")));
-    entries.extend(EXITS.iter().map(plain("exit code")));
     entries
 }
 

@@ -87,7 +87,7 @@ pub(crate) struct RunArgs {
     /// Let the kernel decide by global EDF at once, and the manager after it: a reference for latencies
     #[arg(long, help_heading = "Engine ext", hide = true)]
     pub in_kernel_reference: bool,
-    /// Write to this file. Its extension says what: a report (.html), a chart (.svg, .pdf, .txt), the whole trace
+    /// Write to this file. Its extension says what: a report (.html), a chart (.svg, .png, .pdf, .txt), the whole trace
     /// (.json), or a record of the kernel's scheduler (.trace). May be repeated
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,

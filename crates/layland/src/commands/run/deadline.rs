@@ -250,7 +250,7 @@ impl Answer<'_> {
             return Vec::new();
         }
         let mut remarks = Vec::new();
-        let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.seq);
+        let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.number());
         for (id, told) in tardiness(&self.ran.trace, system.tasks.len(), PARTS).iter() {
             let told: Vec<String> = told.iter().map(|late| format!("{late:#}")).collect();
             let name = &system.tasks[id].name;
@@ -322,7 +322,7 @@ impl Answer<'_> {
 
     fn kernel_as_json(&self) -> serde_json::Value {
         let system = &self.set.system;
-        let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.seq);
+        let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.number());
         let told = tardiness(&self.ran.trace, system.tasks.len(), PARTS);
         let tasks: Vec<serde_json::Value> = (system.tasks.iter())
             .map(|(id, task)| {

@@ -153,7 +153,13 @@ impl Files<'_> {
                 let options = PdfOptions { title: Some(title.clone()), ..PdfOptions::default() };
                 return Ok(Some(view.pdf(&options, &title)));
             }
-            FileKind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
+            FileKind::Svg | FileKind::Png => {
+                let svg = view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() });
+                if output.kind == FileKind::Png {
+                    return crate::ui::output::png(&svg).map(Some);
+                }
+                svg
+            }
             FileKind::Tikz => {
                 view.tikz(&TikzOptions { title: Some(title), ..TikzOptions::default() })
             }

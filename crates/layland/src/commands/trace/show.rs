@@ -361,7 +361,7 @@ pub(super) fn diff(args: &DiffArgs) -> Outcome {
             let last = loaded.decisions.iter().rfind(before)?;
             let run = last.run.map_or_else(
                 || "nothing".to_owned(),
-                |job| format!("{}#{}", loaded.labels.task(job.task), job.seq),
+                |job| format!("{}#{}", loaded.labels.task(job.task), job.number()),
             );
             Some(format!("the last decision for CPU {} is of {:#}: {run}", first.cpu, last.at))
         })

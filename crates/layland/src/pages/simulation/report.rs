@@ -69,8 +69,7 @@ impl View<'_> {
             self.verdicts(policy, &mut report.lines);
         }
         report.tables = tables(&self.simulated.policies);
-        report.distributions =
-            vec![Distribution::responses(&report.runs), Distribution::tardiness(&report.runs)];
+        report.distributions = Distribution::of_runs(&report.runs, &labels);
         report.provenance = self.provenance(&self.simulated.policies);
         let until = match self.simulated.question.horizon {
             Some(Horizon::At(until)) => Some(until - Time::ZERO),
