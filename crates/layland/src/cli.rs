@@ -64,8 +64,8 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     /// Explain a test, bound, assumption, error code or exit code
     ///
-    /// Without a code, lists them all. With --policy, draws the structure that a policy builds for a task set before the start:
-    /// the reduction tree of RUN, the processor hierarchy of QPS.
+    /// Without a code, lists them all. With --policy, draws the structure that a policy builds for a task set before
+    /// the start: the reduction tree of RUN, the processor hierarchy of QPS.
     Explain(explain::ExplainArgs),
     /// Run a task set on real threads, which do synthetic work
     ///

@@ -27,8 +27,8 @@ pub(crate) struct ConvertArgs {
     /// The format to write. By default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::written())]
     pub to: Option<Format>,
-    /// The policy. For rt-app, that of the kernel for all threads: dl is SCHED_DEADLINE; g-rm, g-dm and g-fp are SCHED_FIFO
-    /// with such priorities. By default each task's budget or priority decides
+    /// The policy. For rt-app, that of the kernel for all threads: dl is SCHED_DEADLINE; g-rm, g-dm and g-fp are
+    /// SCHED_FIFO with such priorities. By default each task's budget or priority decides
     #[arg(short, long, value_name = "POLICY", value_parser = policies())]
     pub policy: Option<RtAppPolicy>,
     /// Write to this file. Without it, to standard output

@@ -100,15 +100,16 @@ pub(crate) struct GenArgs {
     #[arg(help_heading = "Timing")]
     #[arg(hide_short_help = true)]
     pub min_wcet: Service,
-    /// The deadlines, implicit or as in factor:0.5..1. A factor is a share of the period; constrained:MIN..MAX is a share
-    /// of the way from WCET to period
+    /// The deadlines, implicit or as in factor:0.5..1. A factor is a share of the period; constrained:MIN..MAX is a
+    /// share of the way from WCET to period
     #[arg(long, value_name = "DEADLINES", default_value = "implicit", help_heading = "Timing")]
     pub deadlines: String,
     /// First arrivals: all at 0, or uniform within the period
     #[arg(long, value_enum, default_value_t = OffsetsArg::Synchronous, help_heading = "Timing")]
     #[arg(hide_short_help = true)]
     pub offsets: OffsetsArg,
-    /// The arrivals, periodic or as in sporadic:0.5. One of periodic, sporadic:MAX (uniform extra separation, in periods), or exponential:MEAN..MAX
+    /// The arrivals, periodic or as in sporadic:0.5. One of periodic, sporadic:MAX (uniform extra separation, in
+    /// periods), or exponential:MEAN..MAX
     #[arg(long, value_name = "ARRIVALS", default_value = "periodic", help_heading = "Timing")]
     #[arg(hide_short_help = true)]
     pub arrivals: String,

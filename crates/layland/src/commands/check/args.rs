@@ -51,23 +51,23 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
     #[arg(hide_short_help = true)]
     pub test: Vec<String>,
-    /// Reserve this much more than the set says, to cover the costs of switches. The answer is then about what `layland
-    /// run --reserve` reserves with the engines fifo and ext: larger budgets under policies of threads (dl, dl-sp, ..),
-    /// larger WCETs under policies that are optimal (run, qps, ..) or for mixed criticality, and no change under others.
-    /// A time, or a fraction that amounts to at least 100us. Without this option, `run` reserves 0.05 more, and `check`
-    /// nothing more
+    /// Reserve this much more than the set says, to cover the costs of switches. The answer is then about what
+    /// `layland run --reserve` reserves with the engines fifo and ext: larger budgets under policies of threads (dl,
+    /// dl-sp, ..), larger WCETs under policies that are optimal (run, qps, ..) or for mixed criticality, and no
+    /// change under others. A time, or a fraction that amounts to at least 100us. Without this option, `run` reserves
+    /// 0.05 more, and `check` nothing more
     #[arg(long, value_name = "FRACTION|TIME", conflicts_with = "certificate")]
     pub reserve: Option<Margin>,
-    /// The largest number of jobs to simulate in search of a schedule that misses, where no test decides. As many states
-    /// are examined; 0 does not search. By default at most 20000, and fewer with many tasks. With more than 16 sets it
-    /// is 0, and the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well
+    /// The largest number of jobs to simulate in search of a schedule that misses, where no test decides. As many
+    /// states are examined; 0 does not search. By default at most 20000, and fewer with many tasks. With more than 16
+    /// sets it is 0, and the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well
     #[arg(long, value_name = "JOBS", help_heading = "Search")]
     #[arg(value_parser = whole_u64::<0, { u64::MAX }>)]
     #[arg(hide_short_help = true)]
     pub effort: Option<u64>,
-    /// Assume that jobs arrive only at multiples of this time. If the exhaustive search then finishes without a miss, the
-    /// verdict is yes. The analytical tests ignore this option: a set that they refute may miss only with jobs between
-    /// ticks, so the verdict is unknown unless a run on ticks misses
+    /// Assume that jobs arrive only at multiples of this time. If the exhaustive search then finishes without a miss,
+    /// the verdict is yes. The analytical tests ignore this option: a set that they refute may miss only with jobs
+    /// between ticks, so the verdict is unknown unless a run on ticks misses
     #[arg(long, value_name = "TIME", value_parser = length_of, help_heading = "Search")]
     #[arg(hide_short_help = true)]
     pub tick: Option<Duration>,

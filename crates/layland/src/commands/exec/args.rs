@@ -67,8 +67,8 @@ pub(crate) struct ExecArgs {
     /// Reserve for a running program instead of starting one
     #[arg(long, value_name = "PID", conflicts_with = "command", value_parser = process)]
     pub pid: Option<i32>,
-    /// Reserve for the threads of a control group, such as a running service. Those of --thread, or for `main` the first
-    /// thread of each process. The group may be empty, because a service may start again
+    /// Reserve for the threads of a control group, such as a running service. Those of --thread, or for `main` the
+    /// first thread of each process. The group may be empty, because a service may start again
     #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"])]
     pub cgroup: Option<String>,
     /// The policy. By default dl, and dl-sp with --engine ext

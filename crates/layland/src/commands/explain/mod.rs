@@ -1,5 +1,7 @@
 //! `layland explain`: explains a test, a bound, an assumption, an error code, an exit code, a
 //! policy, a bundled set or an experiment.
+//!
+//! Long because the texts of the explanations are here, beside what they explain.
 
 mod codes;
 mod draw;
@@ -251,8 +253,10 @@ fn of_searches() -> [Entry; 3] {
             text: vec![
                 "Where no test decides, `layland check` looks for a legal run that misses: jobs at least a period apart that \
                  execute for up to their WCETs. It tries the densest run, runs with separations and jitter that are \
-                 drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals that hurt one \
-                 task most. It simulates every run that it finds. A miss is a no, with the job that misses, and the chart \
+                 drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals \
+                 that hurt one \
+                 task most. It simulates every run that it finds. A miss is a no, with the job that misses, \
+                 and the chart \
                  shows the schedule; if it finds none, that proves nothing."
                     .to_owned(),
                 "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
@@ -268,7 +272,8 @@ fn of_searches() -> [Entry; 3] {
             text: vec![
                 "Exact for jobs that arrive at whole multiples of a tick: where the search ends, either a pattern of \
                  releases misses, or no job that arrives at ticks is ever late and the longest responses are known. A \
-                 pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: four tasks \
+                 pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: \
+                 four tasks \
                  on two CPUs, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7), keep every deadline under global \
                  fixed priorities with releases at whole times, and miss one with releases at halves."
                     .to_owned(),
@@ -285,13 +290,16 @@ fn of_searches() -> [Entry; 3] {
             title: CYCLE_TITLE.to_owned(),
             text: vec![
                 "Where no test decides, every task is periodic without jitter, and some have offsets, every release is known. \
-                 The schedule in which each job executes for its WCET is followed until it repeats itself. A job that is \
-                 late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said of jobs that \
+                 The schedule in which each job executes for its WCET is followed until it repeats itself. A \
+                 job that is \
+                 late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said \
+                 of jobs that \
                  come more than a period apart."
                     .to_owned(),
                 "A yes needs a policy under which no job ends later for shorter executions: preemptive scheduling by fixed \
                  priorities of jobs (EDF, fixed priorities and what is built of them) on CPUs of unit speed, without \
-                 overheads, steps, regions and tasks that follow others. Under other policies the answer stays unknown. \
+                 overheads, steps, regions and tasks that follow others. Under other policies the answer stays \
+                 unknown. \
                  The schedule is followed for up to `--effort` jobs."
                     .to_owned(),
             ],

@@ -101,8 +101,8 @@ pub(crate) struct Which {
 pub(crate) struct ExperimentArgs {
     #[command(flatten)]
     pub which: Which,
-    /// Measure one of this many parts, and draw nothing. For one of several processes or machines that share the folder;
-    /// when all parts are there, the command without this option draws them
+    /// Measure one of this many parts, and draw nothing. For one of several processes or machines that share the
+    /// folder; when all parts are there, the command without this option draws them
     #[arg(
         long,
         value_name = "PART/PARTS",
@@ -139,8 +139,8 @@ pub(crate) struct ExperimentArgs {
     #[arg(long)]
     #[arg(hide_short_help = true)]
     pub no_timing: bool,
-    /// Also measure on real threads of this machine, where the experiment asks for it. This takes minutes, and needs the
-    /// right to real-time priorities (thread switches: root)
+    /// Also measure on real threads of this machine, where the experiment asks for it. This takes minutes, and needs
+    /// the right to real-time priorities (thread switches: root)
     #[arg(long)]
     pub real_threads: bool,
     /// Print the result as JSON. It is one document

@@ -32,9 +32,11 @@ The threads do synthetic work: each executes for the execution time that the set
 program.
 
 Needs Linux and the right to real-time priorities (CAP_SYS_NICE, or rtprio in limits.conf). With the engine fifo, \
-threads run at SCHED_FIFO 60 and wait at 1, and the manager has 99. With the engine ext they are SCHED_EXT: an ordinary \
+threads run at SCHED_FIFO 60 and wait at 1, and the manager has 99. With the engine ext they are SCHED_EXT: an \
+ordinary \
 thread takes their CPU from them, so keep others off (nohz_full=, cpusets, irqaffinity=; not isolcpus=). \
-`layland doctor` says whether it works here. Each run has CPUs of its own: one that overlaps takes others, or is refused.
+`layland doctor` says whether it works here. Each run has CPUs of its own: one that overlaps takes others, or is \
+refused.
 
 Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses something, including undoing the run's \
 changes, and 6 if the machine paused for too long to judge the run, or the kernel had to act for the manager.";
@@ -56,7 +58,8 @@ pub(crate) struct RunArgs {
     /// The CPUs of this machine to use, as in 2-3 or 1,3. By default all that the process may use
     #[arg(long, value_name = "LIST", help_heading = "Machine")]
     pub on_cpus: Option<CpuSet>,
-    /// The seed of everything that is drawn. It decides execution times, jitter and separations, and `sim` draws the same
+    /// The seed of everything that is drawn. It decides execution times, jitter and separations, and `sim` draws the
+    /// same
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Work")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     #[arg(hide_short_help = true)]
@@ -70,10 +73,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TASK=FACTORx", value_parser = parse_overrun, help_heading = "Work")]
     #[arg(hide_short_help = true)]
     pub overrun: Vec<(String, Rate)>,
-    /// Reserve this much more than the set says, to cover the costs of switches. Budgets of threads (dl, dl-sp, ..) grow
-    /// by it, and WCETs under policies that are optimal or for mixed criticality; `layland check --reserve` shows the
-    /// guarantees with it. A time, or a fraction that amounts to at least 100us; by default 0.05, and with the engine
-    /// deadline at least the possible cost of a tick
+    /// Reserve this much more than the set says, to cover the costs of switches. Budgets of threads (dl, dl-sp, ..)
+    /// grow by it, and WCETs under policies that are optimal or for mixed criticality; `layland check --reserve`
+    /// shows the guarantees with it. A time, or a fraction that amounts to at least 100us; by default 0.05, and with
+    /// the engine deadline at least the possible cost of a tick
     #[arg(long, value_name = "FRACTION|TIME", help_heading = "Work")]
     pub reserve: Option<Margin>,
     #[command(flatten)]
@@ -135,7 +138,8 @@ pub(crate) struct FifoArgs {
     #[arg(long, help_heading = "Engines fifo and ext")]
     #[arg(hide_short_help = true)]
     pub ftrace: bool,
-    /// Write a log to this file, for `layland run --replay`. It has every event, decision and measurement, as lines of JSON
+    /// Write a log to this file, for `layland run --replay`. It has every event, decision and measurement, as lines
+    /// of JSON
     #[arg(long, value_name = "FILE", help_heading = "Engines fifo and ext")]
     #[arg(hide_short_help = true)]
     pub log: Option<PathBuf>,

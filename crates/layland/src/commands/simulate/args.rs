@@ -71,8 +71,8 @@ pub(crate) struct SimArgs {
     #[arg(hide_short_help = true)]
     pub explore: Option<u64>,
     /// Write to this file. Its extension says what: a self-contained HTML page with all policies (.html), a chart
-    /// (.svg, .png, .pdf, .txt, .tex for LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for
-    /// tables, .bin for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
+    /// (.svg, .png, .pdf, .txt, .tex for LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet
+    /// for tables, .bin for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
     /// FILE.POLICY.svg; FILE.parquet is one file per table, FILE.jobs.parquet and so on
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,

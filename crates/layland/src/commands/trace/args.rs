@@ -241,8 +241,8 @@ pub(crate) struct InferArgs {
     /// Multiply the WCET by this factor, as in 1.2
     #[arg(long, value_name = "FACTOR", default_value = "1", help_heading = "Estimates")]
     pub factor: Rate,
-    /// Round a period to the value that was probably meant, if it is within this percentage. Smaller jitter is left out;
-    /// 0% keeps the observed values
+    /// Round a period to the value that was probably meant, if it is within this percentage. Smaller jitter is left
+    /// out; 0% keeps the observed values
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     #[arg(help_heading = "Estimates")]
     #[arg(hide_short_help = true)]
