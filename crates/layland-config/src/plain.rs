@@ -50,7 +50,7 @@ pub(crate) fn read(
         return csv::read(text, csv::layout_of_rows(text), &host, problems);
     }
     let (mut tasks, mut fields) = (Vec::new(), Vec::new());
-    let mut without_unit: Option<(Span, String)> = None;
+    let mut without_unit: Option<Span> = None;
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     for line in text[at..].split_inclusive('\n') {
         let start = at;
@@ -82,8 +82,8 @@ pub(crate) fn read(
             match host.time(&text[span.clone()]) {
                 Ok(time) => times.push(time),
                 // Report this once for the whole text: all its numbers lack the same unit.
-                Err(ParseTimeError::MissingUnit { number }) => {
-                    without_unit.get_or_insert((span.clone(), number));
+                Err(ParseTimeError::MissingUnit { .. }) => {
+                    without_unit.get_or_insert(span.clone());
                 }
                 Err(fault) => {
                     let problem = Problem::error("layland::plain::time", fault.to_string());
@@ -102,9 +102,9 @@ pub(crate) fn read(
             fields.push(spans);
         }
     }
-    if let Some((span, number)) = without_unit {
+    if let Some(span) = without_unit {
         let problem = Problem::error("layland::plain::time", "the numbers have no unit");
-        let help = format!("say which with --unit, or write it: {number}us");
+        let help = "say which with --unit, or write ns, us, ms or s after each number";
         problems.push(problem.at(span, "the first").help(help));
     }
     if problems.has_errors() {

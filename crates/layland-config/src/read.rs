@@ -179,7 +179,7 @@ pub fn read_with(
                 format!("the text is not UTF-8: byte {good} (0x{:02x})", bytes[good]),
             );
             problems.push(problem.at(good..good, "here").help(if bytes.contains(&0) {
-                "this looks like a binary file: a task set is a text"
+                "this looks like a binary file: a task set is a text file"
             } else {
                 "save the file as UTF-8"
             }));

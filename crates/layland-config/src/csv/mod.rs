@@ -407,7 +407,7 @@ struct TableReader<'p> {
     host: &'p Host,
     decimal: Decimal,
     /// The first number without a unit, with its column and span.
-    without_unit: Option<(String, Column, Span)>,
+    without_unit: Option<(Column, Span)>,
     /// The resources that steps name.
     named: Named,
 }
@@ -415,10 +415,10 @@ struct TableReader<'p> {
 impl TableReader<'_> {
     /// Reports numbers without a unit, once: all of them lack the same unit.
     fn report_unit(&mut self) {
-        let Some((text, column, span)) = self.without_unit.take() else { return };
+        let Some((column, span)) = self.without_unit.take() else { return };
         let message = format!("`{}`: a time needs a unit", column.title);
         let help = format!(
-            "say it for all columns with --unit ms, call the column {}_ms, or write {text}ms",
+            "say it for all columns with --unit, in the title, as in {}_ms, or after each number",
             column.key.name
         );
         self.error("layland::csv::time", span, message, &help);

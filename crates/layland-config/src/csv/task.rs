@@ -25,7 +25,7 @@ impl TableReader<'_> {
             let extra = &cells[columns.len()];
             let message =
                 format!("the row has {} cells, the header {}", cells.len(), columns.len());
-            let help = "remove the rest, or put a text with separators in quotes: \"0,2\"";
+            let help = "remove the rest, or put a string with separators in quotes: \"0,2\"";
             self.error("layland::csv::row", extra.span.clone(), message, help);
             return None;
         }
@@ -288,9 +288,8 @@ impl TableReader<'_> {
             Ok(time) => return Some(time.ns()),
             Err(fault) => fault,
         };
-        if let ParseTimeError::MissingUnit { number } = &fault {
-            self.without_unit
-                .get_or_insert_with(|| (number.clone(), column.clone(), cell.span.clone()));
+        if let ParseTimeError::MissingUnit { .. } = &fault {
+            self.without_unit.get_or_insert_with(|| (column.clone(), cell.span.clone()));
             return None;
         }
         let title = &column.title;

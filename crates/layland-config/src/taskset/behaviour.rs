@@ -344,7 +344,7 @@ fn word_or_table<'t>(
         | DeValue::Boolean(_)
         | DeValue::Datetime(_)
         | DeValue::Array(_) => {
-            reader.wrong_type(value, "a text or a table", wrong);
+            reader.wrong_type(value, "a string or a table", wrong);
             None
         }
     }

@@ -23,7 +23,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The advice if a thread cannot have `SCHED_DEADLINE` although the rights suffice.
 const WHOLE_DOMAIN: &str = "SCHED_DEADLINE needs a thread that may use every CPU of its root domain: start it without \
-                            taskset, and name CPUs with --cpus";
+                            taskset, and name CPUs with --on-cpus";
 
 /// Checks whether a thread like the calling one may have the class that a policy gives it: the
 /// rights, the CPUs that it may use, and the kernel's admission control. `joined` is the thread

@@ -387,7 +387,7 @@ class TaskSet:
         tests: Sequence[str] = (),
         every_test: bool = False,
         factor: bool = True,
-        margin: MarginLike | None = None,
+        reserve: MarginLike | None = None,
         effort: int | None = None,
         tick: TimeLike | None = None,
     ) -> Checked:
@@ -403,10 +403,10 @@ class TaskSet:
             True to run every test, and not only until one decides.
         factor
             True to search for the factor by which WCETs could grow.
-        margin
-            Analyse what a real run reserves in place of the set: larger budgets under policies of threads (``dl``), larger
-            WCETs under policies that are optimal or for mixed criticality. A share of at least 100 us (``"0.05"``, a
-            fraction) or a time (``"5ms"``).
+        reserve
+            Reserve this much more than the set says, to cover the costs of switches, as a real run does: larger budgets
+            under policies of threads (``dl``), larger WCETs under policies that are optimal
+            or for mixed criticality. A share of at least 100 us (``"0.05"``, a fraction) or a time (``"5ms"``).
         effort
             The number of jobs to simulate where no test decides, in search of one that is late; 0 does not search.
         tick
@@ -421,11 +421,11 @@ class TaskSet:
         --------
         >>> import layland
         >>> tasks = layland.TaskSet.load("demo:robot")
-        >>> tasks.check("dl-sp", margin="5ms")["dl-sp"].larger
+        >>> tasks.check("dl-sp", reserve="5ms")["dl-sp"].larger
         'budgets'
         """
         found = names_and_classes(policies, self._system)
-        asked = Question.of(self._system, self.name, found, tests, every_test, factor, margin, effort, tick)
+        asked = Question.of(self._system, self.name, found, tests, every_test, factor, reserve, effort, tick)
         return Checked(asked)
 
     def analyse(self, name: str) -> Analysis:

@@ -29,20 +29,20 @@ The page is a file, which packaging/play.sh of the sources builds once. Nothing 
 pub(crate) struct PlayArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// Policies to compare, separated by commas; by default the one that the file asks for, or those that the page
-    /// begins with
+    /// The policies, separated by commas. By default the one that the file asks for, or those with which the page
+    /// begins
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
-    /// Simulate up to this time, as in 2s
+    /// End at this time, as in 2s
     #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
     pub until: Option<Duration>,
-    /// Write the page to this file and do not open it
+    /// Write to this file. The page is not opened
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print the path of the page instead of opening a browser
     #[arg(long, conflicts_with = "output")]
     pub print: bool,
-    /// The page of the playground; by default play.html beside the program, or in ../share/layland
+    /// The page of the playground. By default play.html beside the program, or in ../share/layland
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
 }

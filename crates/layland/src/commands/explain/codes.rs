@@ -635,7 +635,11 @@ pub(super) const EXITS: &[Code] = &[
     ),
     ("2", "usage", "Wrong arguments."),
     ("3", "bad input", "The input is invalid; the report says where."),
-    ("4", "unknown", "Done: no test decides. Sufficient tests failed, or a search was given up."),
+    (
+        "4",
+        "unknown",
+        "Done: no test decides. Sufficient tests failed, or a search stopped at its limit.",
+    ),
     (
         "5",
         "refused by the system",

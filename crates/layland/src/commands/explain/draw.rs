@@ -45,8 +45,8 @@ impl Format {
             Some("dot" | "gv") => Ok(Format::Dot),
             Some("txt") => Ok(Format::Text),
             Some(_) | None => {
-                Err(Failure::usage(format!("what should be drawn into {}?", path.display()))
-                    .help("end its name in .svg, .png, .dot or .txt"))
+                Err(Failure::usage(format!("{} has no known extension", path.display()))
+                    .help("a drawing is written as .svg, .png, .dot or .txt"))
             }
         }
     }

@@ -290,11 +290,11 @@ fn without_escapes(text: String) -> String {
     if text.contains('\u{1b}') { text.replace('\u{1b}', "?") } else { text }
 }
 
-/// Compiles the regular expression of `--comm`.
+/// Compiles the regular expression of `--thread`, which matches whole names.
 pub(super) fn pattern(comm: Option<&str>) -> Result<Option<regex::Regex>, Failure> {
-    comm.map(regex::Regex::new)
+    comm.map(|comm| regex::Regex::new(&format!("^(?:{comm})$")))
         .transpose()
-        .map_err(|error| Failure::usage(format!("--comm is not a regular expression: {error}")))
+        .map_err(|error| Failure::usage(format!("--thread is not a regular expression: {error}")))
 }
 
 /// Reports why a file is not a kernel trace.
@@ -323,13 +323,13 @@ fn loaded(
         Raw::Litmus(bytes) => return of_litmus(name, &bytes, set),
         Raw::Kernel(text) => text,
     };
-    let pattern = pattern(args.comm.as_deref())?;
+    let pattern = pattern(args.thread.as_deref())?;
     let chosen = |comm: &str, pid: u32| {
-        args.pid.contains(&pid) || pattern.as_ref().is_some_and(|pattern| pattern.is_match(comm))
+        args.tid.contains(&pid) || pattern.as_ref().is_some_and(|pattern| pattern.is_match(comm))
     };
     let threads = match set {
         Some(set) => Threads::Of(&set.system),
-        None if pattern.is_some() || !args.pid.is_empty() => Threads::Where(&chosen),
+        None if pattern.is_some() || !args.tid.is_empty() => Threads::Where(&chosen),
         None => Threads::Marked,
     };
     let origin_ns = args.origin.map(Duration::ns);
@@ -450,7 +450,7 @@ fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
 fn too_large(name: &str) -> Failure {
     let gib = LARGEST_TRACE >> 30;
     Failure::input(format!("{name} is larger than {gib} GiB, the limit for a trace"))
-        .help("record a shorter time, or fewer events: --duration of `layland trace record`")
+        .help("record a shorter time, or fewer events: --until of `layland trace record`")
 }
 
 /// Returns the text that a tool makes from its own file.

@@ -104,7 +104,11 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if is_deadline && judged.is_none() {
         terminal::warn("no thread of the set is under SCHED_DEADLINE in this trace", None);
     } else if args.policy.is_some() && !is_deadline && rule == ScheduleRule::None {
-        terminal::warn("this policy promises nothing that a trace can be held to", None);
+        let policy = args.policy.as_deref().unwrap_or_default();
+        terminal::warn(
+            &format!("{policy} gives no ordering rule that a trace could be checked against"),
+            Some("try another policy, as in -p g-edf"),
+        );
     }
     if let Some(doubts) = judged.as_ref().and_then(reserved::Judged::doubts) {
         let help = "a period is certain after a sleep of a whole deadline, or a replenishment";
