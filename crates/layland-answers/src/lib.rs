@@ -56,6 +56,7 @@
 //! | [`Structure::of`]: what does a policy make of the set before the start? | [`Structure`], which draws itself |
 //! | [`Policies::of`], [`convert`]: which policies are there; what is the set in another format? | documents |
 
+mod assigned;
 pub mod check;
 mod convert;
 mod doubts;
@@ -77,6 +78,5 @@ pub use limits::Limit;
 pub use names::{canonical_policy, distinct_policies, unknown_policy};
 pub use policies::Policies;
 pub use set::{CPUS_NOT_GIVEN, EMPTY, Set, assumed};
-pub use simulate::{SimulateQuestion, Simulated, usual_end};
 pub use structure::Structure;
 pub use unanswered::Unanswered;
