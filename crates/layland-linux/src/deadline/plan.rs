@@ -199,7 +199,7 @@ impl Refusal {
             Refusal::NoRoom { .. } => "choose a smaller --margin",
             Refusal::Rule { .. } => "stretch or shrink the times of the set",
             Refusal::TooMuch { .. } => {
-                "choose a smaller --margin, fewer tasks, or another packing (p-edf:fit=wfd)"
+                "choose a smaller --margin, or fewer tasks"
             }
         }
     }
