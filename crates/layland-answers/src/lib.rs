@@ -69,6 +69,7 @@ mod set;
 pub mod simulate;
 mod structure;
 mod unanswered;
+mod usual;
 pub mod values;
 
 pub use check::{CheckQuestion, Checked};
@@ -78,5 +79,7 @@ pub use limits::Limit;
 pub use names::{canonical_policy, distinct_policies, unknown_policy};
 pub use policies::Policies;
 pub use set::{CPUS_NOT_GIVEN, EMPTY, Set, assumed};
+pub use simulate::{SimulateQuestion, Simulated, usual_end};
 pub use structure::Structure;
 pub use unanswered::Unanswered;
+pub use usual::UsualPolicy;

@@ -41,8 +41,8 @@ the manager.";
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// The policy; `layland policies` lists them
-    #[arg(short, long, value_name = "P", default_value = "g-edf")]
+    /// The policy, of those that `layland policies` lists; by default one that fits the set
+    #[arg(short, long, value_name = "P", default_value = "", hide_default_value = true)]
     pub policy: String,
     /// The engine that carries out decisions
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Fifo)]
@@ -117,8 +117,8 @@ pub(crate) struct RunArgs {
 /// The options of the engines `fifo` and `ext` alone.
 #[derive(Args)]
 pub(crate) struct FifoArgs {
-    /// The CPU of the manager: one of its own, the first CPU of the jobs, or, by default, one of its own
-    /// if there are several
+    /// The CPU of the manager: one of its own (dedicated), the first CPU of the jobs (shared), or, by default, one
+    /// of its own if the jobs have several CPUs and leave one
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = ManagerChoice::Auto)]
     #[arg(help_heading = "Engines fifo and ext")]
     pub manager: ManagerChoice,
