@@ -43,7 +43,7 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
     let mut set = input::load(&args.set)?;
     if !is_named {
         let usual = UsualPolicy::of(registry, &set);
-        if !args.quiet {
+        if set.policy.is_none() && !args.quiet {
             terminal::talk(&usual.describe());
         }
         args.policy = usual.spec;

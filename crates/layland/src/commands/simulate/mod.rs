@@ -46,7 +46,7 @@ fn one(
     if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));
     }
-    if question.policies.is_empty() && !args.quiet {
+    if question.policies.is_empty() && set.policy.is_none() && !args.quiet {
         terminal::talk(&UsualPolicy::of(registry, &set).describe());
     }
     let shown = args.shown();
