@@ -222,7 +222,7 @@ FAIR = ("g-fl", "c-fl")
 # without the proof noticing. `verify` says which of them a test covers.
 ON, OFF = ("on", "true"), ("off", "false")
 FITS = ("ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd")
-PLACED = {"fit": (*FITS, "given")}
+PLACED = {"fit": ("auto", *FITS, "given")}
 SIZED = {"fit": FITS, "size": r"[1-9][0-9]{0,3}"}
 # Jobs that are not preempted are under other tests.
 PREEMPTIVE = {"nonpreemptive": OFF}
@@ -1398,7 +1398,8 @@ def verify(system, answer):
         adaptive = test == "LOPEZ-ADAPTIVE"
         need(spec.name in (("apedf", "a2pedf") if adaptive else ("p-edf",)), "the test is about another policy")
         # Next fit leaves room behind; the other ways need decreasing sizes.
-        packs = spec.option("fit", "ffd") in ("ff", "ffd", "bf", "bfd", "wfd") and "start" not in spec.given
+        # The first partition that is tried comes from worst fit decreasing.
+        packs = spec.option("fit", "auto") in ("auto", "ff", "ffd", "bf", "bfd", "wfd") and "start" not in spec.given
         need(packs, "the test is about tasks that are placed by another heuristic")
         need(not system.costs and all(task.allowed == system.all for task in system.tasks), "not analysed")
         sporadic(system, system.tasks, implicit=True, budget=adaptive)

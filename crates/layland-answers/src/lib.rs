@@ -56,6 +56,7 @@
 //! | [`Structure::of`]: what does a policy make of the set before the start? | [`Structure`], which draws itself |
 //! | [`Policies::of`], [`convert`]: which policies are there; what is the set in another format? | documents |
 
+mod assigned;
 pub mod check;
 mod convert;
 mod doubts;
@@ -68,6 +69,7 @@ mod set;
 pub mod simulate;
 mod structure;
 mod unanswered;
+mod usual;
 pub mod values;
 
 pub use check::{CheckQuestion, Checked};
@@ -80,3 +82,4 @@ pub use set::{CPUS_NOT_GIVEN, EMPTY, Set, assumed};
 pub use simulate::{SimulateQuestion, Simulated, usual_end};
 pub use structure::Structure;
 pub use unanswered::Unanswered;
+pub use usual::UsualPolicy;

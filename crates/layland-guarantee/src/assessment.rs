@@ -5,7 +5,7 @@ use crate::search::Witness;
 use crate::stated::Stated;
 use layland_analysis::overheads::Inflation;
 use layland_analysis::{SchedulabilityTest, Subject, TestKind, Verdict};
-use layland_model::{CpuSet, Duration, Rate, Task, TaskId, TaskMap};
+use layland_model::{Assigned, CpuSet, Duration, Rate, Task, TaskId, TaskMap};
 use layland_policy::{RefusalKind, SystemRefusal};
 use std::sync::Arc;
 
@@ -78,6 +78,11 @@ pub struct Assessment {
     pub decided_by: Option<&'static str>,
     /// The reasons of the verdict, in sentences without full stops.
     pub reasons: Vec<String>,
+    /// The fullest CPU or the task with the least slack, in words, if every deadline is guaranteed
+    /// by a comparison of numbers.
+    pub tightest: Option<String>,
+    /// The CPU of each task, if the policy assigns each to one.
+    pub assignment: Option<TaskMap<Assigned>>,
     /// The refusal, if the policy does not accept the system.
     pub refused: Option<SystemRefusal>,
     /// The findings of the tests, in the order in which they ran.

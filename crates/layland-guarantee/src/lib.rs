@@ -51,6 +51,7 @@ mod seen;
 mod shown;
 mod stated;
 mod ticks;
+mod tightest;
 mod verdict;
 mod views;
 

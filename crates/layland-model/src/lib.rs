@@ -76,7 +76,9 @@ pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Enclosed, Rate, RateSum};
-pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices};
+pub use rule::{
+    Assigned, Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices,
+};
 pub use server::{Server, ServerKind};
 pub use steps::{Protocol, Resource, ResourceId, Section, Step};
 pub use system::{Change, Observed, Provenance, Request, RequestKind, System, Tasks};

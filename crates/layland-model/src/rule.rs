@@ -4,7 +4,7 @@
 
 use crate::{
     CpuId, CpuSet, Duration, InLevel, Order, Preemption, Protocol, Server, ServerKind, Service,
-    Task, TaskId, TaskMap,
+    System, Task, TaskId, TaskMap,
 };
 
 /// A property of a schedule, at every instant.
@@ -232,6 +232,45 @@ impl ScheduleRule {
         }
     }
 
+    /// The CPU of each task and its fixed priority there, if every group of the rule has one CPU and
+    /// every task is in a group.
+    pub fn assignment(&self, system: &System) -> Option<TaskMap<Assigned>> {
+        let groups = self.groups().filter(|_| !self.is_optimal())?;
+        let numbers = match self.order() {
+            Some(JobOrder::Fixed(numbers)) => Some((numbers, false)),
+            Some(JobOrder::Levels { levels, .. }) => Some((levels, true)),
+            Some(
+                JobOrder::Deadline
+                | JobOrder::DeadlineThenRunning
+                | JobOrder::Points(_)
+                | JobOrder::ZeroLaxity
+                | JobOrder::Feasible
+                | JobOrder::TopFirst { .. },
+            )
+            | None => None,
+        };
+        let mut found = TaskMap::filled(None, system.tasks.len());
+        for group in groups {
+            let cpu = group.cpus.lowest().filter(|_| group.cpus.len() == 1)?;
+            let mut tasks = group.tasks.clone();
+            let key = |task: TaskId| {
+                let number = numbers.map(|(numbers, _)| numbers[task]);
+                (number, system.tasks[task].rank, task)
+            };
+            tasks.sort_by_key(|&task| key(task));
+            let (mut priority, mut last) = (0, None);
+            for &task in &tasks {
+                let number = numbers.map(|(numbers, shared)| (numbers[task], shared));
+                // Tasks of one level share a priority.
+                let is_shared = number.is_some_and(|(_, shared)| shared) && last == Some(number);
+                priority += u32::from(!is_shared);
+                last = Some(number);
+                found[task] = Some(Assigned { cpu, priority: number.map(|_| priority) });
+            }
+        }
+        found.values().copied().collect()
+    }
+
     /// Returns true if no job is late when the load of its groups fits their CPUs. An order of jobs
     /// alone does not promise this.
     pub const fn is_optimal(&self) -> bool {
@@ -377,6 +416,16 @@ pub struct Group {
     pub cpus: CpuSet,
     /// The tasks.
     pub tasks: Vec<TaskId>,
+}
+
+/// The place of a task under partitioned scheduling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assigned {
+    /// The only CPU of the task.
+    pub cpu: CpuId,
+    /// Its place in the order of fixed priorities on that CPU: 1 comes first. `None` if jobs have
+    /// priorities of their own, as under EDF.
+    pub priority: Option<u32>,
 }
 
 /// A strict order of ready jobs. Ties go to the smaller rank, then to the smaller task id, unless a

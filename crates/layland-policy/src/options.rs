@@ -2,11 +2,14 @@
 //! here, too, so that a default stands in one place.
 
 use crate::{PolicyOptions, Refusal};
+use layland_model::Protocol;
 use layland_offline::Heuristic;
 
 /// The way in which a policy gives each task its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
+    /// The first partition that the test of the policy accepts.
+    Auto,
     /// The affinities of the tasks say it.
     Given,
     /// A bin-packing heuristic chooses.
@@ -17,25 +20,27 @@ impl Fit {
     /// Reads the option `fit`; none if it is not given.
     ///
     /// # Errors
-    /// If it is neither `given` nor a heuristic.
+    /// If it is neither `auto`, nor `given`, nor a heuristic.
     pub fn of(options: &PolicyOptions) -> Result<Option<Fit>, Refusal> {
         let Some(text) = options.text("fit") else { return Ok(None) };
-        if text == "given" {
-            return Ok(Some(Fit::Given));
+        match text {
+            "auto" => return Ok(Some(Fit::Auto)),
+            "given" => return Ok(Some(Fit::Given)),
+            _ => {}
         }
         let heuristic = text.parse().map_err(|_| {
             let known = Heuristic::ALL.map(|heuristic| heuristic.to_string()).join(", ");
             Refusal::invalid(format!(
-                "fit=`{text}` is not a packing heuristic: use one of {known}, given"
+                "fit=`{text}` is not a packing heuristic: use auto, given or one of {known}"
             ))
         })?;
         Ok(Some(Fit::By(heuristic)))
     }
 
-    /// Returns the heuristic, if one chooses.
+    /// Returns the heuristic, if only one may choose.
     pub fn heuristic(self) -> Option<Heuristic> {
         match self {
-            Fit::Given => None,
+            Fit::Auto | Fit::Given => None,
             Fit::By(heuristic) => Some(heuristic),
         }
     }
@@ -55,4 +60,18 @@ pub fn cluster_size(options: &PolicyOptions) -> Result<Option<usize>, Refusal> {
 /// If it is neither on nor off.
 pub fn never_preempts(options: &PolicyOptions) -> Result<bool, Refusal> {
     options.switch("nonpreemptive", false)
+}
+
+/// Returns true if tasks that share resources must share a CPU: the protocol is for one CPU.
+pub(crate) fn locks_on_one_cpu(options: &PolicyOptions) -> bool {
+    let Some(named) = options.text("locks") else { return true };
+    let protocol = Protocol::ALL.into_iter().find(|protocol| protocol.abbreviation() == named);
+    protocol.is_none_or(|protocol| match protocol {
+        Protocol::Plain
+        | Protocol::Inheritance
+        | Protocol::Ceiling
+        | Protocol::ImmediateCeiling
+        | Protocol::Stack => true,
+        Protocol::Mpcp | Protocol::Dpcp | Protocol::FmlpPlus | Protocol::Msrp => false,
+    })
 }

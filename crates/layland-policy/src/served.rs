@@ -174,8 +174,11 @@ pub fn served(
         held: Vec::new(),
         ran: None,
     };
-    // The response times of servers are not those of tasks.
-    let options = options.with("accept", "load");
+    // The response times of servers are not those of tasks: densities decide under a named
+    // heuristic, and the test knows the servers by their kind.
+    let accept =
+        if groups::heuristic(options).is_ok_and(|named| named.is_some()) { "load" } else { "test" };
+    let options = options.with("accept", accept).with(groups::SERVERS, name);
     let order = order(&options)?;
     let grouped = Grouped::new(name, Scope::Partitioned, order, &reserved, &options, scheduler)?;
     let in_level = levels::of(order, system, &options)?;

@@ -21,6 +21,21 @@ def test_check_is_what_the_command_prints(name, command):
 
 
 @pytest.mark.parametrize("name", SETS)
+def test_the_assignment_is_that_of_the_command(name, command):
+    tasks = layland.TaskSet.load(name)
+    printed = json.loads(command("check", name, "-p", "p-dm,g-edf", "--json", codes=(0, 1, 4)))
+    for found, expected in zip(tasks.check("p-dm", "g-edf").policies, printed["policies"], strict=True):
+        assert found.tightest == expected["tightest"]
+        entries = expected["assignment"]
+        if entries is None:
+            assert found.assignment is None
+        else:
+            assert [(of.task, of.cpu, of.priority) for of in found.assignment] == [
+                (entry["task"], entry["cpu"], entry["priority"]) for entry in entries
+            ]
+
+
+@pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("policy", ["g-edf", "p-edf", "dl", "run", "amc"])
 def test_traces_and_figures_are_those_of_the_command(name, policy, command, tmp_path):
     tasks, path = layland.TaskSet.load(name), tmp_path / "x.json"

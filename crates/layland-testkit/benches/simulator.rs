@@ -34,7 +34,7 @@ fn generated(cpus: usize, utilizations: Utilizations, scale: i64) -> System {
     let generator = recipe.generator().expect("the recipe is feasible");
     (0..1000)
         .map(|index| generator.generate(index).expect("the recipe is feasible"))
-        .find(|system| registry().build("p-edf", system).is_ok())
+        .find(|system| registry().build("p-edf:fit=ffd", system).is_ok())
         .expect("one set in a thousand can be packed")
 }
 

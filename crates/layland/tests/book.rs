@@ -823,3 +823,68 @@ fn kind(value: &Value) -> String {
         other => panic!("{other:?}: a kind of value that nobody has a word for: {value}"),
     })
 }
+
+/// The skeleton of a program in C compiles without a warning and runs its jobs, and the lines that set
+/// CPUs and priorities are those of the assignment that the page prints.
+#[test]
+fn the_program_in_c_compiles_and_runs() {
+    let page = Page::read(Path::new("docs/guide/c-programs.md"));
+    let set = ["-t", "control=1ms/5ms", "-t", "camera=6ms/20ms", "-t", "log=30ms/100ms"];
+    let more = ["--cpus", "2", "--policy", "p-dm", "--json"];
+    let checked = Command::new(env!("CARGO_BIN_EXE_layland"))
+        .arg("check")
+        .args(set)
+        .args(more)
+        .output()
+        .expect("it runs");
+    let document: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
+    let assigned = document["policies"][0]["assignment"].as_array().expect("it assigns");
+    assert_eq!(assigned.len(), 3);
+    let sources: Vec<String> =
+        page.blocks().into_iter().filter(|(kind, _)| kind == "c").map(|(_, text)| text).collect();
+    let [skeleton, reserve] = &sources[..] else { panic!("{} programs in C", sources.len()) };
+    for task in assigned {
+        let name = task["task"].as_str().expect("a name");
+        let (cpu, place) = (&task["cpu"], task["priority"].as_i64().expect("it is fixed"));
+        // A larger number is a higher priority of SCHED_FIFO.
+        let priority = 81 - place;
+        let row = format!(
+            "| `{name}` | {cpu} | {priority} | `sudo taskset -cp {cpu} TID; sudo chrt -f -p {priority} TID` |"
+        );
+        assert!(page.text.contains(&row), "the page lacks {row}");
+        let entry = skeleton.lines().find(|line| line.contains(&format!(".name = \"{name}\"")));
+        let fields = format!(".cpu = {cpu}, .priority = {priority} ");
+        assert!(entry.is_some_and(|entry| entry.contains(&fields)), "{name}: {fields}");
+    }
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("c-programs");
+    fs::create_dir_all(&folder).expect("a folder");
+    let is_compiled = |name: &str, text: &str, arguments: &[&str]| {
+        let source = folder.join(format!("{name}.c"));
+        fs::write(&source, text).expect("a file");
+        let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-pthread"];
+        let compiled = Command::new("cc")
+            .args(flags)
+            .args(arguments)
+            .arg("-o")
+            .arg(folder.join(name))
+            .arg(&source)
+            .output();
+        let Ok(compiled) = compiled else {
+            println!("skipped: needs cc");
+            return false;
+        };
+        let errors = String::from_utf8_lossy(&compiled.stderr);
+        assert!(compiled.status.success(), "{name}: {errors}");
+        true
+    };
+    if !is_compiled("robot", skeleton, &[]) {
+        return;
+    }
+    assert!(is_compiled("reserve", reserve, &["-c"]));
+    let ran = Command::new(folder.join("robot")).arg("0.3").output().expect("it runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let said = String::from_utf8(ran.stdout).expect("UTF-8");
+    for jobs in ["control: 60 jobs", "camera: 15 jobs", "log: 3 jobs"] {
+        assert!(said.contains(jobs), "{said}");
+    }
+}

@@ -135,14 +135,14 @@ fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String>
     if has_explicit_packing(&options) {
         return Err("the verifier does not know what is packed by hand".to_owned());
     }
-    // The bound for these heuristics is the one of Lopez et al.
-    let is_known = match Fit::of(&options).map(|fit| fit.map(Fit::heuristic)) {
-        Ok(None) => true,
-        Ok(Some(Some(heuristic))) => {
+    // The bound for these heuristics is the one of Lopez et al.; `auto` begins with one of them.
+    let is_known = match Fit::of(&options) {
+        Ok(None | Some(Fit::Auto)) => true,
+        Ok(Some(Fit::By(heuristic))) => {
             use Heuristic::{Bf, Bfd, Ff, Ffd, Wfd};
             matches!(heuristic, Ff | Ffd | Bf | Bfd | Wfd)
         }
-        Ok(Some(None)) | Err(_) => false,
+        Ok(Some(Fit::Given)) | Err(_) => false,
     };
     let begins_elsewhere = || {
         let threads = KernelOptions::of(info.algorithm(&options), &options);

@@ -8,6 +8,7 @@ mod line;
 use super::chains;
 use super::checked::Checked;
 use super::reserved::Reserved;
+use crate::assigned::{AssignedTask, assigned};
 use crate::{Exit, schema};
 use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
@@ -110,6 +111,11 @@ struct Policy<'a> {
     verdict_without_affinities: Option<&'static str>,
     /// The reasons of a verdict that is not yes; or the argument that decided it.
     reasons: &'a [String],
+    /// The fullest CPU or the task with the least slack, if every deadline is guaranteed by a
+    /// comparison of numbers; null otherwise.
+    tightest: Option<&'a str>,
+    /// The CPU of each task, if the policy assigns each to one; null otherwise.
+    assignment: Option<Vec<AssignedTask<'a>>>,
     /// The reason why the policy refuses the set.
     refused: Option<&'a str>,
     /// Present with `--reserve`: the reservations of a run under the policy, which were analysed; null
@@ -477,6 +483,8 @@ impl<'a> Policy<'a> {
             decided_by: policy.decided_by,
             verdict_without_affinities: policy.without_affinities.map(Verdict::name),
             reasons: &policy.reasons,
+            tightest: policy.tightest.as_deref(),
+            assignment: assigned(policy.assignment.as_ref(), system),
             refused: policy.refused.as_ref().map(|refusal| refusal.answer.reason.as_str()),
             margin: policy.margin.as_ref().map(|margin| Margin {
                 wcet_factor: margin.factor().to_f64(),

@@ -50,7 +50,7 @@ impl SimulateQuestion {
         set: Set,
         watch: &Watch<'_>,
     ) -> Result<Simulated, Unanswered> {
-        let specs = self.policies_for(&set);
+        let specs = self.policies_for(registry, &set);
         limits::known(&self.limits, &set.system)?;
         let bounds = |spec| limits::bounds(&self.limits, registry, spec, &set.system, "");
         let bounds = specs.iter().map(|spec| bounds(spec)).collect::<Result<Vec<_>, _>>()?;

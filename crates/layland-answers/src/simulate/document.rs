@@ -3,6 +3,7 @@
 use super::chains;
 use super::simulated::{PolicyRun, Simulated};
 use crate::Exit;
+use crate::assigned::{AssignedTask, assigned};
 use layland_model::{System, Time};
 use layland_trace::Summary;
 use schemars::JsonSchema;
@@ -110,6 +111,8 @@ enum Answer<'a> {
         refused_entries: u64,
         /// Rules that the schedule broke; null without `--check`.
         broken_rules: Option<&'a [String]>,
+        /// The CPU of each task, if the policy assigns each to one; null otherwise.
+        assignment: Option<Vec<AssignedTask<'a>>>,
         /// The figures.
         summary: &'a Summary,
         /// Present if the set has chains: the measurements of each.
@@ -147,6 +150,7 @@ impl<'a> Answer<'a> {
                 refused_requests: ran.refusals.count,
                 refused_entries: ran.refusals.entries,
                 broken_rules: ran.broken_rules.as_deref(),
+                assignment: assigned(ran.assignment().as_ref(), system),
                 summary: &ran.summary,
                 chains: chains::of(system, &ran.chains),
             },

@@ -1,13 +1,10 @@
 //! The question, and its usual parts.
 
 use crate::limits::Limit;
-use crate::{Set, Unanswered, distinct_policies};
+use crate::{Set, Unanswered, UsualPolicy, distinct_policies};
 use layland_model::{Duration, System, Time};
 use layland_policy::Registry;
 use layland_sim::Horizon;
-
-/// The policy if neither the user nor the set names one.
-const USUAL_POLICY: &str = "g-edf";
 
 /// The longest simulated time by default.
 const USUAL_LIMIT: Duration = Duration::from_secs(10);
@@ -17,7 +14,7 @@ const USUAL_LIMIT: Duration = Duration::from_secs(10);
 /// The default question is that of the command without options.
 #[derive(Clone, Debug)]
 pub struct SimulateQuestion {
-    /// The policies with their options; if empty, the one that the set asks for, or else g-edf.
+    /// The policies with their options; if empty, the [usual one](UsualPolicy) for the set.
     pub policies: Vec<String>,
     /// The length of the simulation; by default the one that the set asks for, or else up to
     /// [`usual_end`].
@@ -65,9 +62,9 @@ impl SimulateQuestion {
     }
 
     /// Returns the policies for a set.
-    pub fn policies_for(&self, set: &Set) -> Vec<String> {
+    pub fn policies_for(&self, registry: &Registry, set: &Set) -> Vec<String> {
         match &self.policies[..] {
-            [] => vec![set.policy.unwrap_or(USUAL_POLICY).to_owned()],
+            [] => vec![UsualPolicy::of(registry, set).spec],
             named => named.to_vec(),
         }
     }

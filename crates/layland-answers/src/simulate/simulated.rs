@@ -5,7 +5,7 @@ use super::chains;
 use super::question::SimulateQuestion;
 use crate::limits::Held;
 use crate::{Exit, Set, Unanswered};
-use layland_model::{System, Time};
+use layland_model::{Assigned, System, TaskMap, Time};
 use layland_policy::{Policy, Schedules};
 use layland_sim::{Horizon, SimOptions, simulate};
 use layland_trace::{ChainFigures, Recorder, Refusals, Summary};
@@ -115,6 +115,11 @@ impl Ran {
     /// Returns true if no chain of the run exceeded a constraint.
     pub fn keeps_constraints(&self) -> bool {
         self.constraints().iter().all(|held| held.found.is_none())
+    }
+
+    /// Returns the CPU of each task, if its policy assigns each to one.
+    pub fn assignment(&self) -> Option<TaskMap<Assigned>> {
+        self.policy.rule().assignment(&self.system)
     }
 
     /// Returns the kind of schedules that its policy makes.

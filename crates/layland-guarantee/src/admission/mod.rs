@@ -85,7 +85,7 @@
 //! An admitted task stays where it was placed. Partitioned policies compute a partition from
 //! scratch when they are built. So the register has the CPU of each task ([`Holding::cpus`]), the
 //! tests receive affinities of one CPU and the policy with `fit=given`, and a CPU is searched only
-//! for the newcomer: the first that fits, with `fit=bf` the fullest, with `fit=wf` the emptiest.
+//! for the newcomer: the emptiest that fits, with `fit=bf` the fullest, with `fit=ff` the first.
 //! The grant is carried out in the same way: `p-edf` admits a task with an affinity of one CPU.
 //! Under clustered policies, and `dl` with admission control, the newcomer gets the first whole
 //! cluster that fits.

@@ -161,12 +161,13 @@ fn given(spec: &str) -> String {
 }
 
 /// Returns the heuristic that chooses the CPU of a task that joins. Tasks join one by one, so
-/// heuristics that sort by size are the same as those that do not.
+/// heuristics that sort by size are the same as those that do not, and the first choice of
+/// `fit=auto`, the default, is worst fit.
 fn fit(options: &PolicyOptions) -> Heuristic {
     match Fit::of(options).ok().flatten().and_then(Fit::heuristic) {
         Some(Heuristic::Bf | Heuristic::Bfd) => Heuristic::Bf,
-        Some(Heuristic::Wf | Heuristic::Wfd) => Heuristic::Wf,
-        Some(_) | None => Heuristic::Ff,
+        Some(Heuristic::Wf | Heuristic::Wfd) | None => Heuristic::Wf,
+        Some(_) => Heuristic::Ff,
     }
 }
 

@@ -83,16 +83,18 @@ fn other_cpus_and_other_policies_are_suggested_if_they_fit() {
 
 #[test]
 fn whoever_was_put_somewhere_stays_there() {
-    let mut admitted = on(2, "p-edf");
+    let mut admitted = on(2, "p-edf:fit=ff");
     let cpus = |grant: Grant| grant.holding.unwrap().cpus;
     assert_eq!(cpus(enter(&mut admitted, at(0), &task("a", 4, 10))), cpu(0));
     assert_eq!(cpus(enter(&mut admitted, at(0), &task("b", 4, 10))), cpu(0));
     // A partition from scratch would put both on one CPU, and 7/10 on the other.
     assert_eq!(cpus(enter(&mut admitted, at(0), &task("c", 7, 10))), cpu(1));
     assert!(!ask(&admitted, at(0), Ask::Enter(&task("d", 4, 10))).is_granted());
-    let mut admitted = on(2, "p-edf:fit=wf");
-    assert_eq!(cpus(enter(&mut admitted, at(0), &task("a", 4, 10))), cpu(0));
-    assert_eq!(cpus(enter(&mut admitted, at(0), &task("b", 4, 10))), cpu(1));
+    for spec in ["p-edf", "p-edf:fit=wf"] {
+        let mut admitted = on(2, spec);
+        assert_eq!(cpus(enter(&mut admitted, at(0), &task("a", 4, 10))), cpu(0));
+        assert_eq!(cpus(enter(&mut admitted, at(0), &task("b", 4, 10))), cpu(1));
+    }
     let mut admitted = on(2, "p-edf:fit=bf");
     enter(&mut admitted, at(0), &task("a", 1, 10).on(cpu(1)));
     assert_eq!(cpus(enter(&mut admitted, at(0), &task("b", 4, 10))), cpu(1));

@@ -17,6 +17,7 @@ use crate::kept::Kept;
 use crate::optimal;
 use crate::options::{AssessOptions, BoundsBy};
 use crate::proven::Proven;
+use crate::tightest::tightest;
 use ask::ask;
 use bounds::bounds;
 use layland_analysis::Verdict;
@@ -38,6 +39,8 @@ pub(crate) fn verdict<'a>(
         verdict: Verdict::Unknown,
         decided_by: None,
         reasons: Vec::new(),
+        tightest: None,
+        assignment: None,
         refused: None,
         said: Vec::new(),
         bounds: TaskMap::default(),
@@ -51,11 +54,17 @@ pub(crate) fn verdict<'a>(
     if options.wanted.more.has_proof() {
         found.proven = Some(Proven::open(&plan.views[0]));
     }
+    if options.tells() {
+        found.assignment = plan.rule.assignment(system);
+    }
     ask(&plan, system, options, kept, &mut found);
     let wants_bounds = options.wanted.bounds != BoundsBy::Nobody;
     if wants_bounds && !plan.is_turned_away {
         found.bounds =
             bounds(plan.algorithm, &plan.views, (system, plan.counts_reloads), &found, options);
+    }
+    if options.tells() {
+        found.tightest = tightest(&found, system);
     }
     if found.verdict == Verdict::Unknown {
         found.reasons.extend(plan.nothing_more.map(str::to_owned));

@@ -199,7 +199,7 @@ impl Refusal {
             Refusal::NoRoom { .. } => "choose a smaller --reserve",
             Refusal::Rule { .. } => "stretch or shrink the times of the set",
             Refusal::TooMuch { .. } => {
-                "choose a smaller --reserve, fewer tasks, or another packing (p-edf:fit=wfd)"
+                "choose a smaller --reserve, or fewer tasks"
             }
         }
     }

@@ -86,9 +86,7 @@ pub fn calibrate(
         let engine = engine(&preempting(), hosts, duration)?.measured;
         comparisons.push(Comparison { shared, raw, engine });
     }
-    let hosts = Hosts::choose(2, cpus, ManagerPlace::Auto)
-        .or_else(|_| Hosts::choose(2, cpus, ManagerPlace::Shared));
-    let two_cpus = match hosts {
+    let two_cpus = match Hosts::choose(2, cpus, ManagerPlace::Auto) {
         Ok(hosts) => Some(engine(&migrating(), hosts, duration)?.measured),
         Err(_) => None,
     };

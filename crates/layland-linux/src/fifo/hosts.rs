@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | one CPU | on the same CPU | no message between CPUs, so latencies are shortest |
 //! | several CPUs | on a CPU of its own | the others handle no timers; it directs them by priorities |
+//! | every CPU that the process may use | on the first of them | there is no other; latencies on it are longer |
 //!
 //! The last CPUs that the process may use are taken first, because the first one serves most
 //! interrupts. The manager gets the CPU before them.
@@ -15,7 +16,8 @@ use layland_model::{CpuId, CpuMap, Index};
 /// The place of the manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagerPlace {
-    /// By the table of `fifo/hosts.rs`: shared for one CPU, dedicated for several.
+    /// By the table of `fifo/hosts.rs`: dedicated for several CPUs if there is one more, otherwise
+    /// shared.
     Auto,
     /// On the CPU that carries the platform's first one.
     Shared,
@@ -44,11 +46,13 @@ impl Hosts {
     /// assert_eq!((hosts.of.as_slice(), hosts.manager), (&[2, 3][..], 1));
     /// let hosts = Hosts::choose(1, &[0, 1], ManagerPlace::Auto).unwrap();
     /// assert_eq!((hosts.of.as_slice(), hosts.manager), (&[1][..], 1));
-    /// assert!(Hosts::choose(2, &[0, 1], ManagerPlace::Auto).is_err());
+    /// let hosts = Hosts::choose(2, &[0, 1], ManagerPlace::Auto).unwrap();
+    /// assert_eq!((hosts.of.as_slice(), hosts.manager), (&[0, 1][..], 0));
+    /// assert!(Hosts::choose(2, &[0, 1], ManagerPlace::Dedicated).is_err());
     /// ```
     pub fn choose(cpus: usize, usable: &[usize], place: ManagerPlace) -> Result<Hosts, RunError> {
         let shared = match place {
-            ManagerPlace::Auto => cpus == 1,
+            ManagerPlace::Auto => cpus == 1 || usable.len() == cpus,
             ManagerPlace::Shared => true,
             ManagerPlace::Dedicated => false,
         };

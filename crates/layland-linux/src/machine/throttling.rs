@@ -192,11 +192,9 @@ pub fn foresee(
 /// Returns advice about the predicted problems.
 pub fn way_out(throttling: &[Throttling]) -> &'static str {
     if throttling.iter().any(|one| !one.is_fair_server) {
-        "give it less to do, spread it by another packing (p-edf:fit=wfd), or as root, for the time of the run: \
-         sysctl kernel.sched_rt_runtime_us=-1"
+        "give it less to do, or as root, for the time of the run: sysctl kernel.sched_rt_runtime_us=-1"
     } else {
-        "give it less to do, spread it by another packing (p-edf:fit=wfd), keep ordinary threads from these CPUs, or \
-         as root: echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"
+        "give it less to do, keep ordinary threads from these CPUs, or as root: echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"
     }
 }
 

@@ -14,8 +14,7 @@ pub use skipped::skipped;
 /// necessary.
 pub fn options(cpus: usize, duration: Duration) -> Result<FifoOptions<'static>, RunError> {
     let usable = usable_cpus().expect("the kernel says which CPUs may be used");
-    let hosts = Hosts::choose(cpus, &usable, ManagerPlace::Auto)
-        .or_else(|_| Hosts::choose(cpus, &usable, ManagerPlace::Shared))?;
+    let hosts = Hosts::choose(cpus, &usable, ManagerPlace::Auto)?;
     Ok(FifoOptions::new(duration, hosts))
 }
 

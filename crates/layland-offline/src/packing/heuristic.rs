@@ -160,6 +160,17 @@ pub trait Bins {
     fn first_fit(&self, mut bins: Range<usize>, item: usize) -> Option<usize> {
         bins.find(|&bin| self.fits(bin, item))
     }
+    /// Returns the emptiest of the bins that may take the item; of equal ones, the lowest.
+    fn emptiest_fit(&self, item: usize) -> Option<usize> {
+        let mut best = None;
+        for bin in 0..self.count() {
+            let better = best.is_none_or(|best| self.compare_load(bin, best) == Ordering::Less);
+            if better && self.fits(bin, item) {
+                best = Some(bin);
+            }
+        }
+        best
+    }
 }
 
 /// An item that no bin can take.
@@ -222,8 +233,8 @@ impl Chooser {
         let count = bins.count();
         match self.heuristic {
             Ff | Ffd => bins.first_fit(0..count, item),
-            Bf | Bfd => extreme(bins, item, Ordering::Greater),
-            Wf | Wfd => extreme(bins, item, Ordering::Less),
+            Bf | Bfd => fullest_fit(bins, item),
+            Wf | Wfd => bins.emptiest_fit(item),
             Nf | Nfd => {
                 let bin = bins.first_fit(self.cursor..count, item)?;
                 self.cursor = bin;
@@ -240,12 +251,12 @@ impl Chooser {
     }
 }
 
-/// Returns the lowest bin of extreme load among those that the item fits. Loads are compared first,
-/// because this comparison is the cheaper one.
-fn extreme(bins: &impl Bins, item: usize, wanted: Ordering) -> Option<usize> {
+/// Returns the fullest of the bins that may take the item; of equal ones, the lowest. Loads are
+/// compared first, because this comparison is the cheaper one.
+fn fullest_fit(bins: &impl Bins, item: usize) -> Option<usize> {
     let mut best = None;
     for bin in 0..bins.count() {
-        let better = best.is_none_or(|best| bins.compare_load(bin, best) == wanted);
+        let better = best.is_none_or(|best| bins.compare_load(bin, best) == Ordering::Greater);
         if better && bins.fits(bin, item) {
             best = Some(bin);
         }

@@ -27,6 +27,28 @@ pub(crate) struct Loads<'a, A> {
     lows: Minima<u128>,
     /// The shortcuts for comparisons; `None` if comparisons are rare.
     order: Option<OrderOfLoads<'a>>,
+    /// The emptiest bin below each node of a binary tree, for heuristics that ask for it.
+    emptiest: Option<Emptiest>,
+}
+
+/// The root is 1, the children of `k` are `2k` and `2k + 1`, and the leaves begin at `base`. A node
+/// without bins has a number that is not a bin.
+struct Emptiest {
+    bins: Vec<usize>,
+    base: usize,
+}
+
+impl Emptiest {
+    /// Returns the tree of equally loaded bins.
+    fn new(count: usize) -> Emptiest {
+        let base = count.next_power_of_two();
+        let mut bins = vec![usize::MAX; 2 * base];
+        (0..count).for_each(|bin| bins[base + bin] = bin);
+        for node in (1..base).rev() {
+            bins[node] = bins[2 * node];
+        }
+        Emptiest { bins, base }
+    }
 }
 
 /// The two shortcuts of [`Loads`].
@@ -52,6 +74,7 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
                 history: vec![0; bins],
                 histories: BTreeMap::new(),
             }),
+            emptiest: None,
         }
     }
 
@@ -60,6 +83,9 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
     pub(crate) fn for_heuristic(mut self, heuristic: Heuristic) -> Self {
         if !heuristic.compares_loads() {
             self.order = None;
+        }
+        if matches!(heuristic, Heuristic::Wf | Heuristic::Wfd) {
+            self.emptiest = Some(Emptiest::new(self.sums.len()));
         }
         self
     }
@@ -75,6 +101,21 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
             let next = histories.len() + 1;
             history[bin] = *histories.entry((history[bin], rate)).or_insert(next);
         }
+        self.sort_in(bin);
+    }
+
+    /// Finds the emptiest bins of the tree again, after the load of one has grown.
+    fn sort_in(&mut self, bin: usize) {
+        let Some(mut tree) = self.emptiest.take() else { return };
+        let mut node = (tree.base + bin) / 2;
+        while node >= 1 {
+            let (left, right) = (tree.bins[2 * node], tree.bins[2 * node + 1]);
+            let is_right =
+                right < self.sums.len() && self.compare_load(right, left) == Ordering::Less;
+            tree.bins[node] = if is_right { right } else { left };
+            node /= 2;
+        }
+        self.emptiest = Some(tree);
     }
 
     /// Returns the lowest of the least loaded bins that the item may use.
@@ -127,6 +168,17 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
         self.load(bin, self.items[item]);
     }
 
+    fn emptiest_fit(&self, item: usize) -> Option<usize> {
+        match &self.emptiest {
+            _ if self.sums.is_empty() => None,
+            // The capacity is the same for all, so that no other bin takes what the emptiest does not.
+            Some(tree) if (self.allowed)(item, tree.bins[1]) => {
+                Some(tree.bins[1]).filter(|&bin| self.fits(bin, item))
+            }
+            Some(_) | None => self.emptiest(item).filter(|&bin| self.fits(bin, item)),
+        }
+    }
+
     fn first_fit(&self, bins: Range<usize>, item: usize) -> Option<usize> {
         let most = RateSum::most_before(self.items[item], self.capacity)?;
         let mut from = bins.start;
@@ -164,6 +216,28 @@ mod tests {
                     prop_assert_eq!(loads.first_fit(range, item), slow);
                 }
                 if let Some(bin) = loads.first_fit(0..bins, item) {
+                    loads.put(bin, item);
+                }
+            }
+        }
+
+        /// Compares the emptiest bin with that of a search through every bin.
+        #[test]
+        fn the_emptiest_bin_is_found(
+            rates in prop::collection::vec((0i64..=6, 1i64..=6), 1..60),
+            bins in 1usize..20,
+            forbidden in 0usize..7,
+        ) {
+            let rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n.min(d + 1), d)).collect();
+            let allowed = |item: usize, bin: usize| (item + bin) % 7 != forbidden;
+            let capacity = Rate::whole(3);
+            let mut loads =
+                Loads::new(&rates, allowed, bins, &capacity).for_heuristic(Heuristic::Wf);
+            for item in 0..rates.len() {
+                let fitting = (0..bins).filter(|&bin| loads.fits(bin, item));
+                let slow = fitting.min_by_key(|&bin| (loads.sums[bin].exact(), bin));
+                prop_assert_eq!(loads.emptiest_fit(item), slow);
+                if let Some(bin) = slow {
                     loads.put(bin, item);
                 }
             }

@@ -2,7 +2,10 @@
 //!
 //! On several CPUs a heuristic of `layland-offline` places the tasks one by one. A task fits on a
 //! CPU if the analysis of the mechanism accepts it together with the tasks already there; loads are
-//! densities. With `sort=criticality`, the default of EDF-VD, tasks come by falling criticality,
+//! densities. With `fit=auto`, the default, the first partition that is found this way counts, in
+//! the order of `layland_offline::packing::ORDER`, then by an exhaustive search of at most
+//! [`SEARCH_TESTS`] analyses. If none is found, the loads are balanced, and the analysis of each CPU
+//! says what becomes of it. With `sort=criticality`, the default of EDF-VD, tasks come by falling criticality,
 //! then (if the heuristic sorts) by falling density, so that the most critical tasks have the
 //! largest choice. A task may use only the CPUs of its affinity. A task with only one CPU goes
 //! there, and if this is true of all tasks, the analysis runs only if the mechanism itself needs
@@ -17,9 +20,14 @@ use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups;
 use layland_model::{CpuId, Criticality, Index, Rate, RateSum, System, TaskId, TaskMap};
 use layland_offline::criticality::{MixedSet, fjp, zero_slack};
+use layland_offline::packing::{Unfill, balanced, first_accepted, stands_for};
 use layland_offline::{Bins, Heuristic};
 use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
+
+/// The maximum number of analyses in the exhaustive search. They take much longer than the test of
+/// an order.
+const SEARCH_TESTS: u64 = 200;
 
 /// The test whether the analysis of a mechanism accepts the tasks of a CPU, without its plan. The
 /// heuristic runs it for every task and CPU. Its result equals [`MechanismPlan::accepted`].
@@ -159,6 +167,16 @@ impl<A: Accepts> Bins for Processors<'_, A> {
     }
 }
 
+impl<A: Accepts> Unfill for Processors<'_, A> {
+    fn take(&mut self, bin: usize, item: usize) {
+        let task = TaskId::from_index(item);
+        let shares: Vec<u128> = self.shares_of(task).collect();
+        self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken -= more);
+        self.tasks[bin].pop();
+        self.loads[bin].take(&self.system.tasks[task].density());
+    }
+}
+
 /// The result of the placement.
 pub(super) struct Placed {
     pub(super) cpu_of: TaskMap<CpuId>,
@@ -182,21 +200,25 @@ pub(super) fn place(
         }
         return Ok(Placed { cpu_of, accepted: false });
     }
-    let heuristic = groups::heuristic(options)?.unwrap_or(Heuristic::Ffd);
+    let heuristic = groups::heuristic(options)?;
     let Some(all) = all else {
         return Ok(Placed { cpu_of: TaskMap::default(), accepted: true });
     };
     let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
-    let mut order = heuristic.order(&densities);
     let by_criticality = match options.text("sort") {
         Some(sort) => sort == "criticality",
         None => fits.criticality_first,
     };
-    if by_criticality {
-        order.sort_by_key(|&item| Reverse(system.tasks[TaskId::from_index(item)].criticality.0));
-    }
+    let order = |heuristic: Heuristic| {
+        let mut order = heuristic.order(&densities);
+        if by_criticality {
+            let criticality = |item: usize| system.tasks[TaskId::from_index(item)].criticality.0;
+            order.sort_by_key(|&item| Reverse(criticality(item)));
+        }
+        order
+    };
     let cpus = system.platform.cpu_count();
-    let mut processors = Processors {
+    let empty = || Processors {
         system,
         all,
         fits,
@@ -206,16 +228,25 @@ pub(super) fn place(
         shares: vec![vec![0; all.levels()]; cpus],
         together: RefCell::new((Vec::new(), all.clone())),
     };
-    let placed = layland_offline::place(&mut processors, &order, heuristic).map_err(|no_room| {
+    let by_task =
+        |bins: Vec<usize>| bins.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into();
+    let Some(heuristic) = heuristic else {
+        let stands_for = |cpu| stands_for(system, cpu);
+        return Ok(match first_accepted(empty, order, stands_for, SEARCH_TESTS) {
+            Some((bins, _)) => Placed { cpu_of: by_task(bins), accepted: true },
+            None => Placed { cpu_of: balanced(system, &[]).cpu_of, accepted: false },
+        });
+    };
+    let placed = layland_offline::place(&mut empty(), &order(heuristic), heuristic);
+    let placed = placed.map_err(|no_room| {
         let task = TaskId::from_index(no_room.item);
         Refusal::busy(format!(
             "{name}: {heuristic} finds no CPU for task `{}` (it may use {}) on which the analysis accepts it \
-             together with the tasks placed before; try another fit=.. or sort=criticality",
+             together with the tasks placed before; try fit=auto or sort=criticality",
             system.tasks[task].name,
             system.allowed_cpus(task),
         ))
         .about(task)
     })?;
-    let cpu_of = placed.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into();
-    Ok(Placed { cpu_of, accepted: true })
+    Ok(Placed { cpu_of: by_task(placed), accepted: true })
 }

@@ -4,14 +4,14 @@
 use crate::Refusal;
 use crate::highest_first::Ties;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
-use crate::options::{Fit, cluster_size, never_preempts};
+use crate::levels;
+use crate::options::{Fit, cluster_size, locks_on_one_cpu, never_preempts};
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Criticality, Duration, Index, Order, Rate, RateSum, Service, System,
-    Task, TaskId,
+    Behaviour, CpuId, CpuSet, Duration, Index, Order, Rate, ServerKind, System, Task, TaskId,
+    TaskMap,
 };
-use layland_offline::criticality::{MixedSet, MixedTask, fixed};
-use layland_offline::{Bins, Heuristic};
-use std::cmp::Ordering;
+use layland_offline::Heuristic;
+use layland_offline::packing::{Assignment, CpuRules, CpuTest, OneCpu, assign, place_by, sharing};
 
 /// The systems that policies with migration over all CPUs refuse.
 pub(crate) const ONE_CLUSTER: &str =
@@ -21,7 +21,7 @@ pub(crate) const WHOLE_CLUSTER: &str =
     "affinities to a part of a cluster: it migrates over the whole cluster";
 /// The systems that partitioned policies refuse.
 pub(crate) const PACKED: &str =
-    "task sets that the heuristic cannot pack, and changes of affinity to more than one CPU";
+    "task sets that a named heuristic cannot pack, and changes of affinity to more than one CPU";
 /// The systems that policies with guarantees for identical CPUs refuse.
 pub(crate) const UNIT_SPEED: &str = "CPUs of other speeds than 1";
 
@@ -32,10 +32,13 @@ pub(crate) const PRIORITIES: &str = "tasks without a `priority`";
 pub(crate) fn fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
-        "the heuristic that assigns tasks to CPUs: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef, efd (those \
-         without d take the tasks by rank, those with d by utilization and then by rank), or given (by \
-         one-CPU affinities; the default if every task has one)",
-        Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd", "given"]),
+        "how tasks get their CPUs: auto (default), the first partition that the test of each CPU accepts: of wfd, \
+         ffd, bfd, efd, nfd, wf, ff, bf, ef, nf, then of a search, and wfd if it accepts none; one of these heuristics \
+         (those without d take the tasks by rank, those with d by density and then by rank); or given (by one-CPU \
+         affinities; the default if every task has one)",
+        Values::one_of([
+            "auto", "ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd", "given",
+        ]),
     )
 }
 
@@ -43,9 +46,9 @@ pub(crate) fn fit() -> OptionInfo {
 pub(crate) fn accept() -> OptionInfo {
     OptionInfo::new(
         "accept",
-        "the limit of a CPU while tasks are assigned: test (default), the response times of all its tasks, where \
-         these are known exactly (tasks that only execute, deadlines up to their periods) and every task finds a \
-         place; otherwise, and with load, densities of at most 1",
+        "the limit of a CPU while tasks are assigned: test (default), the response times of all its tasks; or load, \
+         densities of at most 1. With a named heuristic, densities also decide where response times are not known \
+         exactly (tasks that only execute, deadlines up to their periods), or some task finds no place by them",
         Values::one_of(["test", "load"]),
     )
 }
@@ -171,10 +174,11 @@ fn clusters_of_size(
 }
 
 /// Returns one group per CPU. With `fit=given`, and by default if every task may use only one CPU,
-/// the affinities determine the CPU of each task, whether or not it fits. Otherwise a heuristic
-/// packs the densities `C / min(D, T)` onto the CPUs, first-fit decreasing by default. Under fixed
-/// priorities a task fits if all tasks keep their deadlines, provided that this places all of them;
-/// otherwise if the sum of the densities is at most 1.
+/// the affinities determine the CPU of each task, whether or not it fits. With `fit=auto`, the
+/// default otherwise, the tasks get the [first partition](assign) that the test of the order accepts.
+/// A named heuristic packs the densities `C / min(D, T)` onto the CPUs: under fixed priorities a
+/// task fits if all tasks keep their deadlines, provided that this places all of them; otherwise if
+/// the sum of the densities is at most 1.
 pub(crate) fn partitioned(
     name: &str,
     order: Order,
@@ -184,20 +188,52 @@ pub(crate) fn partitioned(
     if let Some(groups) = given(name, system, options)? {
         return Ok(groups);
     }
+    let cpu_of = match heuristic(options)? {
+        Some(heuristic) => by_heuristic(order, system, options, heuristic)?,
+        None => auto(order, system, options)?.cpu_of,
+    };
     let mut groups = empty(system);
-    let heuristic = heuristic(options)?.unwrap_or(Heuristic::Ffd);
-    if let Some(cpu_of) = placed_by_test(order, system, options, heuristic)? {
-        for (id, cpu) in system.tasks.ids().zip(cpu_of) {
-            groups[cpu].1.push(id);
-        }
-        return Ok(groups);
-    }
-    let assignment = layland_offline::partition(system, heuristic)
-        .map_err(|unplaced| no_packing(heuristic, &unplaced))?;
-    for (id, &cpu) in assignment.iter() {
-        groups[cpu.0 as usize].1.push(id);
+    for (id, &cpu) in cpu_of.iter() {
+        groups[cpu.index()].1.push(id);
     }
     Ok(groups)
+}
+
+/// Returns the assignment of `fit=auto`.
+fn auto(order: Order, system: &System, options: &PolicyOptions) -> Result<Assignment, Refusal> {
+    let rules = CpuRules {
+        order,
+        never_preempts: never_preempts(options)?,
+        has_levels: levels::of(order, system, options)?.is_some(),
+        servers: ServerKind::ALL
+            .into_iter()
+            .find(|kind| options.text(SERVERS) == Some(kind.abbreviation())),
+    };
+    let test = OneCpu::new(system, rules);
+    let by = if by_responses(options)? { CpuTest::Deadlines(&test) } else { CpuTest::Load };
+    let together = if locks_on_one_cpu(options) { sharing(system) } else { Vec::new() };
+    Ok(assign(system, by, &together))
+}
+
+/// The option by which a policy with servers names their kind, for itself.
+pub(crate) const SERVERS: &str = "servers";
+
+fn by_responses(options: &PolicyOptions) -> Result<bool, Refusal> {
+    Ok(options.one_of("accept", &[("test", true), ("load", false)])?.unwrap_or(true))
+}
+
+/// Returns the CPU of each task by a named heuristic.
+fn by_heuristic(
+    order: Order,
+    system: &System,
+    options: &PolicyOptions,
+    heuristic: Heuristic,
+) -> Result<TaskMap<CpuId>, SystemRefusal> {
+    if let Some(cpu_of) = placed_by_test(order, system, options, heuristic)? {
+        return Ok(cpu_of);
+    }
+    let packed = layland_offline::partition(system, heuristic);
+    Ok(packed.map_err(|unplaced| no_packing(heuristic, &unplaced))?)
 }
 
 /// Returns the CPU of each task, if a CPU accepts a task as long as the response times of all its
@@ -207,9 +243,7 @@ fn placed_by_test(
     system: &System,
     options: &PolicyOptions,
     heuristic: Heuristic,
-) -> Result<Option<Vec<usize>>, Refusal> {
-    let words = [("test", true), ("load", false)];
-    let is_wanted = options.one_of("accept", &words)?.unwrap_or(true);
+) -> Result<Option<TaskMap<CpuId>>, Refusal> {
     let is_of_tasks = order != Order::Deadline && has_exact_responses(system);
     // Regions, locks and ties of another kind make other response times.
     let is_plain = !never_preempts(options)?
@@ -217,24 +251,11 @@ fn placed_by_test(
         && Ties::of(options) == Ok(Ties::Rank);
     let missing =
         order == Order::Given && system.tasks.values().any(|task| task.priority.is_none());
-    if !is_wanted || !is_of_tasks || !is_plain || missing {
+    if !by_responses(options)? || !is_of_tasks || !is_plain || missing {
         return Ok(None);
     }
-    // Among equal densities the smaller rank comes first.
-    let items = system.by_rank();
-    let densities: Vec<Rate> = items.iter().map(|&task| system.tasks[task].density()).collect();
-    let cpus = system.platform.cpu_count();
-    let (on, loads) = (vec![Vec::new(); cpus], vec![RateSum::default(); cpus]);
-    let mut processors = Processors { order, system, items, on, loads };
-    let placing = heuristic.order(&densities);
-    let Ok(placed) = layland_offline::place(&mut processors, &placing, heuristic) else {
-        return Ok(None);
-    };
-    let mut cpu_of = vec![0; placed.len()];
-    for (&task, cpu) in processors.items.iter().zip(placed) {
-        cpu_of[task.index()] = cpu;
-    }
-    Ok(Some(cpu_of))
+    let test = OneCpu::new(system, CpuRules::of(order));
+    Ok(place_by(system, CpuTest::Deadlines(&test), heuristic))
 }
 
 /// Returns true if the worst case of response times under fixed priorities is a simultaneous
@@ -257,69 +278,6 @@ fn has_exact_responses(system: &System) -> bool {
         && system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE)
 }
 
-/// CPUs that accept a task if then every task keeps its deadline under fixed priorities.
-struct Processors<'a> {
-    order: Order,
-    system: &'a System,
-    /// The tasks by rank, which are to be placed.
-    items: Vec<TaskId>,
-    on: Vec<Vec<TaskId>>,
-    loads: Vec<RateSum>,
-}
-
-impl Bins for Processors<'_> {
-    fn count(&self) -> usize {
-        self.on.len()
-    }
-    fn fits(&self, bin: usize, item: usize) -> bool {
-        let new = self.items[item];
-        if !self.system.allowed_cpus(new).contains(CpuId::from_index(bin)) {
-            return false;
-        }
-        let mut tasks: Vec<TaskId> = self.on[bin].iter().copied().chain([new]).collect();
-        tasks.sort_by_key(|&id| {
-            let task = &self.system.tasks[id];
-            (self.order.fixed_key(task), task.rank, id)
-        });
-        keeps(self.system, &tasks)
-    }
-    fn compare_load(&self, a: usize, b: usize) -> Ordering {
-        self.loads[a].cmp_sum(&self.loads[b])
-    }
-    fn put(&mut self, bin: usize, item: usize) {
-        let task = self.items[item];
-        self.on[bin].push(task);
-        self.loads[bin].add(&self.system.tasks[task].density());
-    }
-}
-
-/// Returns true if tasks, the highest priority first, keep their deadlines, one job of each in its
-/// busy period.
-fn keeps(system: &System, tasks: &[TaskId]) -> bool {
-    let highest_first: Vec<TaskId> = (0..tasks.len()).map(TaskId::from_index).collect();
-    if !system.has_blocking() {
-        let set = MixedSet::of_tasks(system, tasks);
-        return set.is_ok_and(|set| fixed::accepts(&set, &highest_first));
-    }
-    // The blocking time of a task counts as additional work in its own response time, but not in
-    // those of others.
-    (1..=tasks.len()).all(|count| {
-        let of = |(at, &id): (usize, &TaskId)| {
-            let task = &system.tasks[id];
-            let blocking = if at + 1 == count { task.blocking_time } else { Duration::ZERO };
-            MixedTask {
-                period: task.period,
-                deadline: task.deadline,
-                criticality: Criticality::default(),
-                wcet: vec![task.own_wcet() + Service::from_ns(blocking.ns())],
-            }
-        };
-        let blocked: Vec<MixedTask> = tasks[..count].iter().enumerate().map(of).collect();
-        let set = MixedSet::new(1, &blocked);
-        set.is_ok_and(|set| fixed::accepts(&set, &highest_first[..count]))
-    })
-}
-
 /// Returns a group for each CPU, without tasks.
 fn empty(system: &System) -> Groups {
     system.platform.cpus().map(|cpu| (CpuSet::single(cpu), Vec::new())).collect()
@@ -339,8 +297,8 @@ pub(crate) fn given(
     let all_given = system.tasks.ids().all(|id| only_cpu(id).is_some());
     match Fit::of(options)? {
         Some(Fit::By(_)) => return Ok(None),
-        None if !all_given => return Ok(None),
-        None | Some(Fit::Given) => {}
+        None | Some(Fit::Auto) if !all_given => return Ok(None),
+        None | Some(Fit::Auto | Fit::Given) => {}
     }
     let mut groups = empty(system);
     for (id, task) in system.tasks.iter() {
@@ -357,17 +315,20 @@ pub(crate) fn given(
     Ok(Some(groups))
 }
 
-/// The heuristic of a policy that cannot take the CPUs that affinities give.
+/// Returns the heuristic that is named, if one is.
+///
+/// # Errors
+/// If the CPUs are to be those that affinities give, which the caller handles before or not at all.
 pub(crate) fn heuristic(options: &PolicyOptions) -> Result<Option<Heuristic>, Refusal> {
     match Fit::of(options)? {
         Some(Fit::Given) => Err(Refusal::invalid("fit=`given` is not a packing heuristic")),
         Some(Fit::By(heuristic)) => Ok(Some(heuristic)),
-        None => Ok(None),
+        None | Some(Fit::Auto) => Ok(None),
     }
 }
 
 fn no_packing(heuristic: Heuristic, unplaced: &impl std::fmt::Display) -> Refusal {
-    Refusal::busy(format!("{heuristic} {unplaced}; try another fit=.., or a policy that migrates"))
+    Refusal::busy(format!("{heuristic} {unplaced}; try fit=auto, or a policy that migrates"))
 }
 
 /// Checks that every task has a priority, if the order needs one.

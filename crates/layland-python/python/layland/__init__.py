@@ -18,7 +18,7 @@ Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pandas.DataFrame.
 from . import _ending
 from ._analysis import Analysis, AnalysisInfo, DoesNotApply, analyses
 from ._certificate import Proof, verify
-from ._check import Bound, Checked, Guarantee
+from ._check import Assigned, Bound, Checked, Guarantee
 from ._command import run_command
 from ._compare import Comparison, compare
 from ._errors import Error, InputError, InputWarning, Problem, Refused, UnknownVerdict, UsageError
@@ -35,6 +35,7 @@ from ._verdict import Verdict
 __all__ = [
     "Analysis",
     "AnalysisInfo",
+    "Assigned",
     "Bound",
     "Checked",
     "Claim",

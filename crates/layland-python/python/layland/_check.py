@@ -18,7 +18,7 @@ from ._policy import Policy
 from ._times import Duration, TimeLike, as_ns, as_text
 from ._verdict import Verdict
 
-__all__ = ["Bound", "Checked", "Guarantee"]
+__all__ = ["Assigned", "Bound", "Checked", "Guarantee"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,18 @@ class Bound:
     """The bound in exact nanoseconds."""
     by: str | None
     """The analysis from which it comes."""
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """The place of a task under a policy that assigns each task to one CPU."""
+
+    task: str
+    """The task."""
+    cpu: int
+    """Its CPU."""
+    priority: int | None
+    """Its place in the order of fixed priorities on that CPU, of which 1 comes first; ``None`` under EDF."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,10 @@ class Guarantee:
     """The obstacle to a further growth: ``task``, ``cpus``, ``test`` and ``reason``, as far as they are known."""
     wcet_factor_anew: float | None = None
     """A larger factor, if the policy decided anew which task runs where; ``None`` if there is none."""
+    tightest: str | None = None
+    """The fullest CPU or the task with the least slack, if every deadline is guaranteed by a comparison of numbers."""
+    assignment: tuple[Assigned, ...] | None = None
+    """The CPU of each task, if the policy assigns each to one."""
 
     def bound(self, task: str) -> Bound:
         """The bound of a task.
@@ -89,6 +105,10 @@ def _bound(found: dict[str, Any]) -> Bound:
     return Bound(found["task"], found["kind"], ns, None if exact is None else Fraction(exact), found.get("by"))
 
 
+def _assigned(found: dict[str, Any]) -> Assigned:
+    return Assigned(found["task"], found["cpu"], found["priority"])
+
+
 def _guarantee(found: dict[str, Any]) -> Guarantee:
     margin = found["margin"]
     reserved = found.get("reserved") or {}
@@ -105,6 +125,8 @@ def _guarantee(found: dict[str, Any]) -> Guarantee:
         Verdict(reserved["verdict_without"]) if reserved else None,
         None if margin is None else margin["stopped_by"],
         None if margin is None or margin["decided_anew"] is None else margin["decided_anew"]["wcet_factor"],
+        found["tightest"],
+        None if found["assignment"] is None else tuple(map(_assigned, found["assignment"])),
     )
 
 
@@ -294,7 +316,7 @@ class Checked:
         head = "<tr><th>policy</th><th>verdict</th><th>decided by</th><th>why</th></tr>"
         rows = "".join(
             f"<tr><td>{escape(found.policy)}</td><td>{found.verdict}</td><td>{escape(found.decided_by or '')}</td>"
-            f"<td>{escape('; '.join(found.reasons[:2]))}</td></tr>"
+            f"<td>{escape(found.tightest or '; '.join(found.reasons[:2]))}</td></tr>"
             for found in self.policies
         )
         return f"<p>verdict: <b>{self.verdict}</b></p><table>{head}{rows}</table>"

@@ -56,7 +56,7 @@ fn bandwidth_that_is_given_away_too_early_makes_others_late() {
         assert!(found.is_err(), "{spec}: {found:?}");
     }
     // Keeping a task until its deadline is not enough if densities were too high.
-    let found = campaign("p-rm", 20, 1000, Keeping::AtDeadlines);
+    let found = campaign("p-rm:fit=ff", 20, 1000, Keeping::AtDeadlines);
     assert!(found.is_err(), "{found:?}");
 }
 

@@ -323,7 +323,7 @@ fn a_long_task_is_left_alone_where_a_short_one_would_make_it_late() {
     };
     assert_eq!(verdict("p-rm"), Verdict::Yes);
     assert_eq!(verdict("p-dm"), Verdict::Yes);
-    assert_eq!(verdict("p-rm:accept=load"), Verdict::No);
+    assert_eq!(verdict("p-rm:fit=ffd:accept=load"), Verdict::No);
 }
 
 /// Covered jobs respond within the bounds of `layland check`, in runs of every level.

@@ -5,6 +5,7 @@
 mod admission;
 mod affinity;
 mod analysis;
+mod auto_fit;
 mod blocking;
 mod bounds;
 mod bursts;

@@ -2,9 +2,10 @@
 
 use crate::pages::playground;
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::input::{self, SetArgs};
+use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::{files, terminal};
 use clap::Args;
+use layland_answers::UsualPolicy;
 use layland_answers::values::length_of;
 use layland_config::{Format, to_toml};
 use layland_model::{Duration, System, counted};
@@ -29,7 +30,7 @@ The page is a file, which packaging/play.sh of the sources builds once. Nothing 
 pub(crate) struct PlayArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// The policies, separated by commas. By default the one that the file asks for, or those with which the page
+    /// The policies, separated by commas. By default the one that the set needs, or those with which the page
     /// begins
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
@@ -50,7 +51,7 @@ pub(crate) struct PlayArgs {
 pub(crate) fn run(registry: &Registry, args: &PlayArgs) -> Outcome {
     let policies = layland_answers::distinct_policies(registry, &args.policy)?;
     let page = read_page(args.page.as_deref())?;
-    let text = match start(args, policies)? {
+    let text = match start(registry, args, policies)? {
         Some(start) => begin(&page, &start)
             .ok_or_else(|| Failure::input("the page is none of the playground").help(how()))?,
         None => page,
@@ -68,6 +69,16 @@ pub(crate) fn run(registry: &Registry, args: &PlayArgs) -> Outcome {
         terminal::warn("no browser could be started", Some("open the file in one"));
     }
     Ok(Exit::Yes)
+}
+
+/// Returns the policy for a set that needs one in particular; the page has its own for others.
+fn usual(registry: &Registry, set: &Set) -> Vec<String> {
+    let usual = UsualPolicy::of(registry, set);
+    if usual.is_for_any_set {
+        return Vec::new();
+    }
+    terminal::talk(&usual.describe());
+    vec![usual.spec]
 }
 
 /// Returns advice on how to get the page.
@@ -98,7 +109,11 @@ fn read_page(asked: Option<&Path>) -> Result<String, Failure> {
 }
 
 /// Returns the initial contents of the page; `None` for the page's own defaults.
-fn start(args: &PlayArgs, policies: Vec<String>) -> Result<Option<Start>, Failure> {
+fn start(
+    registry: &Registry,
+    args: &PlayArgs,
+    policies: Vec<String>,
+) -> Result<Option<Start>, Failure> {
     let until = args.until;
     let start = |set: String, name: &str, policies, until: Option<Duration>| Start {
         set,
@@ -123,8 +138,7 @@ fn start(args: &PlayArgs, policies: Vec<String>) -> Result<Option<Start>, Failur
             format!("{} has {tasks}, and the playground takes {MOST_TASKS} at most", set.name);
         return Err(Failure::usage(message).help("use `layland check` and `layland sim`"));
     }
-    let asked = set.policy.filter(|_| policies.is_empty()).map(str::to_owned);
-    let policies = policies.into_iter().chain(asked).collect();
+    let policies = if policies.is_empty() { usual(registry, &set) } else { policies };
     let text = as_written(&args.set, &set.system).unwrap_or_else(|| to_toml(&set.system));
     let name = Path::new(&set.name)
         .file_name()

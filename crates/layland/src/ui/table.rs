@@ -72,6 +72,19 @@ pub(crate) fn plain<const N: usize>(
     Drawn::of(table, style).text
 }
 
+/// Returns a table of strings with any number of columns. All but the first are flush right.
+pub(crate) fn texts(headings: Vec<String>, rows: Vec<Vec<String>>, style: Style) -> String {
+    let mut table = Table::new();
+    table.set_header(headings);
+    for row in rows {
+        table.add_row(row.iter().enumerate().map(|(at, text)| {
+            let cell = Cell::new(visible(text));
+            if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
+        }));
+    }
+    Drawn::of(table, style).text
+}
+
 /// Returns a table with one line per task. Figures that do not fit are left out, and the table
 /// notes that.
 pub(crate) fn tasks(rows: &[Row], style: Style) -> String {

@@ -93,7 +93,9 @@ fn an_interrupt_keeps_and_marks_partial_results() {
     // The recurrence would be decided only much later. A trace up to such a late time would be
     // rejected at once.
     let periods = ["-t", "a=1ms/10.000001ms", "-t", "b=1ms/11.000003ms"];
-    let mut child = start(&[&["sim", "--cycle", "1000000000s", "--check"], &periods[..]].concat());
+    let mut child = start(
+        &[&["sim", "-p", "g-edf", "--cycle", "1000000000s", "--check"], &periods[..]].concat(),
+    );
     signal(&child, "-INT");
     assert_eq!(wait(&mut child, 20).code(), Some(130));
     let (out, err) = rest(&mut child);
@@ -144,7 +146,7 @@ fn an_interrupted_experiment_writes_what_there_is() {
 fn a_second_interrupt_ends_at_once() {
     let folder = folder("second_interrupt");
     // After the first interrupt the file is being written.
-    let mut child = endless(&["-o", name(&folder.join("report.html"))]);
+    let mut child = endless(&["-p", "g-edf", "-o", name(&folder.join("report.html"))]);
     signal(&child, "-INT");
     let mut first = [0; 11];
     child.stderr.as_mut().expect("a pipe").read_exact(&mut first).expect("it says so");
@@ -199,7 +201,7 @@ fn a_full_disk_is_the_systems_refusal() {
         common::skipped("/dev/full");
         return;
     };
-    let output = layland(&["sim", "demo:dhall"])
+    let output = layland(&["sim", "demo:dhall", "-p", "g-edf"])
         .stdout(full)
         .stderr(Stdio::piped())
         .output()
@@ -369,7 +371,8 @@ fn an_rt_app_file_that_was_written_can_be_simulated() {
 
 #[test]
 fn the_json_of_a_simulation_has_its_members() {
-    let output = run(&["sim", "demo:three-tasks", "-p", "g-edf,p-edf", "--check", "--json"]);
+    let output =
+        run(&["sim", "demo:three-tasks", "-p", "g-edf,p-edf:fit=ffd", "--check", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     let result: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
     let members = |value: &Value| -> Vec<String> {
@@ -396,6 +399,7 @@ fn the_json_of_a_simulation_has_its_members() {
             "refused_requests",
             "refused_entries",
             "broken_rules",
+            "assignment",
             "summary"
         ]
     );
@@ -413,7 +417,8 @@ fn files_that_are_asked_for_are_written() {
     let made = folder("outputs");
     let path = |file: &str| made.join(file);
     let (svg, txt, json) = (path("a.svg"), path("a.txt"), path("a.json"));
-    let args = ["sim", "demo:dhall", "-o", name(&svg), "-o", name(&txt), "-o", name(&json)];
+    let files = ["-o", name(&svg), "-o", name(&txt), "-o", name(&json)];
+    let args = [&["sim", "demo:dhall", "-p", "g-edf"], &files[..]].concat();
     let output = run(&args);
     assert_eq!(output.status.code(), Some(1));
     let talk: String =
@@ -848,11 +853,13 @@ fn a_stream_of_sets_is_simulated_as_each_would_be_alone() {
         text(&piped.stdout).replace("<stdin>:", &format!("{}:", name(&path))),
         text(&lines.stdout)
     );
-    let several = run(&["sim", "demo:robot", "demo:dhall", name(&path), "--until", "50ms"]);
+    let files = ["demo:robot", "demo:dhall", name(&path)];
+    let several = run(&[&["sim", "-p", "g-edf", "--until", "50ms"], &files[..]].concat());
     let several = text(&several.stdout);
     assert!(several.contains("demo:dhall ") && several.trim_end().ends_with("of 42"), "{several}");
-    let limited = run(&[&all[..], &["--fail-on", "misses>1000000"]].concat());
-    assert_eq!(limited.status.code(), Some(1), "p-edf refuses some: {limited:?}");
+    let packed = ["sim", name(&path), "-p", "p-edf:fit=ffd", "--until", "300ms"];
+    let limited = run(&[&packed[..], &["--fail-on", "misses>1000000"]].concat());
+    assert_eq!(limited.status.code(), Some(1), "it refuses some: {limited:?}");
     let limited = ["sim", name(&path), "--until", "300ms", "--fail-on", "misses>1000000"];
     assert_eq!(run(&limited).status.code(), Some(0));
 }

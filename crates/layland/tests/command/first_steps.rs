@@ -423,12 +423,13 @@ fn nonsense_is_told() {
     assert!(err.contains("--check needs all 20000000001 jobs"), "{err}");
     assert!(err.contains("in memory, and at most 5000000 are kept"), "{err}");
     // A sensible set causes no warning.
-    assert_eq!(said(&["sim", "-t", "a=1ms/5ms", "--chart", "none"]).2, "");
+    assert_eq!(said(&["sim", "-t", "a=1ms/5ms", "-p", "g-edf", "--chart", "none"]).2, "");
 }
 
 #[test]
 fn cpus_ask_what_if() {
-    let misses = |cpus: &str| said(&["sim", "demo:dhall", "--chart", "none", "--cpus", cpus]);
+    let set = ["sim", "demo:dhall", "-p", "g-edf", "--chart", "none", "--cpus"];
+    let misses = |cpus: &str| said(&[&set[..], &[cpus]].concat());
     let (code, out, err) = misses("3");
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("3 tasks on 3 CPUs"), "{out}");
@@ -792,4 +793,85 @@ fn offsets_are_used_where_every_release_is_known() {
     assert_ne!(verdict(&set("2ms", sporadic)[0]), "yes");
     // A miss in the schedule itself proves the verdict no.
     assert_eq!(verdict(&set("1ms", "")[0]), "no");
+}
+
+// Defaults.
+
+/// Returns the document that a command prints.
+fn document(args: &[&str]) -> serde_json::Value {
+    let (_, out, err) = said(args);
+    serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error}: {err}"))
+}
+
+fn bundled() -> Vec<String> {
+    let (_, out, _) = said(&["demos", "--json"]);
+    let all: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let names = all["demos"].as_array().expect("a list").iter();
+    names.map(|demo| demo["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn no_bundled_set_is_refused_without_options() {
+    let names = bundled();
+    assert!(names.len() >= 25, "{names:?}");
+    for name in &names {
+        let set = name.clone();
+        let (code, out, err) = said(&["sim", &set]);
+        assert!(code <= 1, "sim {set}: {code}: {err}");
+        assert!(!out.contains("refused"), "sim {set}: {out}");
+        assert_eq!(err.matches("because").count(), 1, "sim {set} says why: {err}");
+        let (code, _, err) = said(&["check", &set]);
+        assert!(code <= 1 || code == 4, "check {set}: {code}: {err}");
+        let checked = document(&["check", &set, "--json"]);
+        let policies = checked["policies"].as_array().expect("a list");
+        assert!(policies.iter().any(|policy| policy["refused"].is_null()), "check {set}");
+        let (code, out, err) = said(&["explain", &set]);
+        assert_eq!(code, 0, "explain {set}: {err}");
+        assert!(!out.is_empty(), "explain {set}");
+    }
+}
+
+#[test]
+fn the_assignment_is_the_same_at_each_door() {
+    let (mut compared, mut with_priorities) = (0, 0);
+    for name in bundled() {
+        let set = name.clone();
+        for policy in ["p-edf", "p-dm", "p-rm:fit=ffd", "g-edf"] {
+            let of = |command: &str, list: &str| {
+                let found = document(&[command, &set, "-p", policy, "--json"]);
+                found[list][0]["assignment"].clone()
+            };
+            let (checked, ran) = (of("check", "policies"), of("sim", "results"));
+            // A policy that refuses the set assigns nothing.
+            if ran.is_null() || checked.is_null() {
+                assert_eq!(ran.is_null(), checked.is_null(), "{set} {policy}");
+                continue;
+            }
+            assert_eq!(checked, ran, "{set} {policy}");
+            let (_, text, _) = said(&["check", &set, "-p", policy]);
+            let tasks = checked.as_array().expect("a list");
+            let has_priorities = tasks.iter().any(|task| !task["priority"].is_null());
+            let cpus = document(&["check", &set, "-p", policy, "--json"])["set"]["cpus"].clone();
+            if tasks.len() <= 20 && (has_priorities || cpus != 1) {
+                assert!(text.contains("the CPU of each task under"), "{set} {policy}: {text}");
+            }
+            compared += 1;
+            with_priorities += usize::from(has_priorities);
+        }
+    }
+    assert!(compared > 40 && with_priorities > 20, "{compared}, {with_priorities}");
+}
+
+#[test]
+fn the_tightest_cpu_is_named() {
+    let set = ["-t", "a=3ms/10ms", "-t", "b=9ms/10ms", "-t", "c=4ms/10ms", "--cpus", "2"];
+    let (code, out, err) = said(&[&["check"][..], &set, &["-p", "p-edf", "--json"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let found: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let tightest = found["policies"][0]["tightest"].as_str().expect("it is guaranteed");
+    assert!(tightest.starts_with("CPU 0 is fullest: utilization 0.900 of 1"), "{tightest}");
+    let (_, out, _) = said(&[&["check"][..], &set, &["-p", "p-dm", "--json"]].concat());
+    let found: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let tightest = found["policies"][0]["tightest"].as_str().expect("it is guaranteed");
+    assert_eq!(tightest, "`b` has the least slack: 1 ms of 10 ms");
 }

@@ -65,6 +65,8 @@ impl Line {
             decided_by,
             verdict_without_affinities,
             reasons,
+            tightest,
+            assignment,
             refused,
             reserved,
             margin,
@@ -80,6 +82,8 @@ impl Line {
         self.entry("decided_by", decided_by);
         self.entry("verdict_without_affinities", verdict_without_affinities);
         self.entry("reasons", reasons);
+        self.entry("tightest", tightest);
+        self.entry("assignment", assignment);
         self.entry("refused", refused);
         if reserved.is_some() {
             self.entry("reserved", reserved);

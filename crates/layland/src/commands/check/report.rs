@@ -1,6 +1,7 @@
 //! `layland check -o FILE.html`: all policies side by side in one report.
 
 use super::{chains, text};
+use crate::pages::assigned::AssignedTable;
 use crate::pages::playground;
 use layland_analysis::{Subject, TestKind, Verdict};
 use layland_answers::Checked;
@@ -62,6 +63,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked, are_named: bool) ->
             .iter()
             .filter_map(|policy| overheads(policy, checked.system(&policy.spec))),
     );
+    report.tables.extend(assignment(checked));
     report.tables.extend(out_of_place(checked));
     report.playground = playground::link(&checked.set, || Start {
         set: to_toml(system),
@@ -144,7 +146,11 @@ fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
             Some(_) => Answer::Refused,
             None => answer(policy.verdict),
         },
-        reasons: policy.reasons.clone(),
+        // Of the reasons of a yes, a reader needs the closest one.
+        reasons: match &policy.tightest {
+            Some(tightest) => vec![tightest.clone()],
+            None => policy.reasons.clone(),
+        },
         decided_by,
         margin: policy.margin.as_ref().map(|margin| Growth {
             thousandths: margin.thousandths,
@@ -219,6 +225,12 @@ fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
         rows: rows.collect(),
         ..Table::default()
     })
+}
+
+/// Returns the CPU of each task.
+fn assignment(checked: &Checked) -> Option<Table> {
+    let of = text::assignments(&checked.policies);
+    AssignedTable::of(&of, &checked.set.system).map(AssignedTable::on_page)
 }
 
 /// Returns the policies without an answer, with the reasons.

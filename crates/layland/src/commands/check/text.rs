@@ -5,13 +5,14 @@
 
 use super::args::CheckArgs;
 use super::chains;
+use crate::pages::assigned::{AssignedTable, OfPolicy, in_short};
 use crate::pages::window;
 use crate::ui::chart::{self, Chart};
 use crate::ui::terminal;
 use crate::ui::tint::{self, Tint, tinted};
 use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use layland_analysis::{Subject, Verdict};
+use layland_analysis::{Finding, Reason, Subject, Verdict};
 use layland_answers::Checked;
 use layland_answers::check::{Short, by_level};
 use layland_chart::gantt::{Colours, View};
@@ -80,7 +81,7 @@ fn seen(checked: &Checked) -> String {
 /// for nothing.
 pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     if is_short(args) {
-        in_short(registry, &Short::of(registry, checked), checked, args)
+        shortly(registry, &Short::of(registry, checked), checked, args)
     } else {
         in_full(registry, checked, args)
     }
@@ -107,9 +108,11 @@ fn verdicts<'a>(
 }
 
 /// Returns the policies whose answers differ, best first, and the names of the others.
-fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
+fn shortly(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
     let mut text = line(&about(checked)) + &seen(checked) + "\n";
-    let first = |policy: &Assessment| policy.reasons.first().cloned().unwrap_or_default();
+    let first = |policy: &Assessment| {
+        policy.tightest.clone().or_else(|| policy.reasons.first().cloned()).unwrap_or_default()
+    };
     text += &verdicts(short.shown.iter().copied(), first, args);
     for (verdict, names) in &short.also {
         let what = match verdict {
@@ -118,6 +121,11 @@ fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Ch
             Verdict::No => "also not guaranteed",
         };
         text += &line(&format!("{what}: {}", names.join(", ")));
+    }
+    let is_for_use =
+        |policy: &&&Assessment| policy.assignment.is_some() && policy.verdict != Verdict::No;
+    if let Some(policy) = short.shown.iter().find(is_for_use).copied() {
+        text += &assigned_lines(policy, &checked.set.system);
     }
     text += &chains::table(checked, short.shown.iter().copied(), args);
     text.extend(shared_levels(registry, checked).iter().map(|text| line(text)));
@@ -151,6 +159,8 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let (charts, bounds) = (charts(registry, checked, args), bounds(checked, args));
     let gap = if charts.is_empty() || bounds.starts_with('\n') { "" } else { "\n" };
     text += &[&charts, gap, &bounds].concat();
+    let assigned = assigned_table(&checked.policies, checked, args);
+    text += if text.ends_with("\n\n") { assigned.trim_start_matches('\n') } else { &assigned };
     text += &chains::table(checked, checked.policies.iter(), args);
     text.extend(shared_levels(registry, checked).iter().map(|text| line(text)));
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
@@ -301,8 +311,11 @@ fn factor(policy: &Assessment) -> String {
     }
 }
 
-/// Returns at most three reasons, and the number of the others.
+/// Returns the tightest place, or else at most three reasons and the number of the others.
 fn why(policy: &Assessment) -> String {
+    if let Some(tightest) = &policy.tightest {
+        return tightest.clone();
+    }
     let shown = if policy.verdict == Verdict::Unknown { 3 } else { 1 };
     let mut text = policy.reasons.iter().take(shown).cloned().collect::<Vec<_>>().join("; ");
     if policy.reasons.len() > shown {
@@ -376,6 +389,54 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
     }
     text + &line(&format!("bounds by {}; `layland explain NAME` explains each", sources.join(", ")))
         + "\n"
+}
+
+/// Returns the policies that assign each task to a CPU, with their assignments.
+pub(super) fn assignments<'a>(
+    policies: impl IntoIterator<Item = &'a Assessment>,
+) -> Vec<OfPolicy<'a>> {
+    let of = |policy: &'a Assessment| Some((policy.spec.as_str(), policy.assignment.clone()?));
+    policies.into_iter().filter_map(of).collect()
+}
+
+/// Returns the tasks of each CPU under a policy, unless there is only one CPU.
+fn assigned_lines(policy: &Assessment, system: &System) -> String {
+    let is_few = (2..=FEW_TASKS).contains(&system.platform.cpu_count());
+    let of = assignments([policy]).pop().filter(|_| is_few && system.tasks.len() <= FEW_TASKS);
+    let lines = of.map_or_else(Vec::new, |of| in_short(&of, system));
+    let indent = |at: usize| if at == 0 { "" } else { "  " };
+    let wrapped = |(at, text): (usize, &String)| terminal::wrap(text, indent(at)) + "\n";
+    lines.iter().enumerate().map(wrapped).collect()
+}
+
+/// Returns a table with the CPU of each task under these policies, as far as they assign each task to
+/// one.
+fn assigned_table<'a>(
+    policies: impl IntoIterator<Item = &'a Assessment>,
+    checked: &Checked,
+    args: &CheckArgs,
+) -> String {
+    let of = assignments(policies);
+    let system = &checked.set.system;
+    if of.is_empty() || system.tasks.len() > FEW_TASKS {
+        return String::new();
+    }
+    let mut text = String::new();
+    // As many policies as fit the width of the terminal.
+    let columns = (terminal::width().saturating_sub(20) / 30).max(1);
+    for chunk in of.chunks(columns) {
+        let Some(found) = AssignedTable::of(chunk, system) else { continue };
+        let mut drawn = table(args);
+        drawn.set_header(found.headings);
+        for row in found.rows {
+            drawn.add_row(row.into_iter().enumerate().map(|(at, text)| {
+                let cell = Cell::new(text);
+                if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
+            }));
+        }
+        text += &format!("\n{}{drawn}\n", line(&found.title));
+    }
+    text
 }
 
 /// Returns true if the answer is short, because the user asked for nothing by name.
@@ -483,6 +544,10 @@ pub(super) fn affinity_lines(checked: &Checked) -> Vec<String> {
     lines
 }
 
+fn is_partition(reasons: &[Reason]) -> bool {
+    reasons.iter().any(|reason| matches!(reason, Reason::Partition(_)))
+}
+
 fn remark(said: &Said, system: &System) -> String {
     let who = match said.test.subject {
         Subject::SomeScheduler => "any scheduler",
@@ -500,6 +565,10 @@ fn remark(said: &Said, system: &System) -> String {
         | Subject::Admission(_) => return String::new(),
     };
     match &**said.finding {
+        // The partition that is found need not be that of any policy above.
+        Ok(Finding { verdict: Verdict::Yes, reasons }) if is_partition(reasons) => {
+            line(&format!("{who}: yes ({} finds one; --json has it)", said.test.name))
+        }
         Ok(finding) if finding.verdict != Verdict::Unknown => {
             let why = finding.reasons.first().map(|reason| reason.describe(system));
             let (verdict, why) = (finding.verdict.name(), why.unwrap_or_default());

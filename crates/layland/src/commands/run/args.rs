@@ -45,8 +45,8 @@ changes, and 6 if the machine paused for too long to judge the run, or the kerne
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// The policy. `layland policies` lists them
-    #[arg(short, long, value_name = "P", default_value = "g-edf")]
+    /// The policy. By default one that fits the set; `layland policies` lists them
+    #[arg(short, long, value_name = "P", default_value = "", hide_default_value = true)]
     pub policy: String,
     /// The engine that carries out the decisions
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Fifo)]
@@ -130,7 +130,7 @@ pub(crate) struct RunArgs {
 #[derive(Args)]
 pub(crate) struct FifoArgs {
     /// The CPU of the manager. One of its own (dedicated), the first CPU of the jobs (shared), or by default one of its
-    /// own if there are several
+    /// own if the jobs have several CPUs and leave one
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = ManagerChoice::Auto)]
     #[arg(help_heading = "Engines fifo and ext")]
     pub manager: ManagerChoice,

@@ -69,6 +69,15 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let mut changes = Changes::begin(&what(args, &set), Duration::MAX)?;
     let (hosts, elsewhere) =
         Hosts::claim(&mut changes, cpus, &chosen_cpus(args)?, place).map_err(failure)?;
+    if place == ManagerPlace::Auto && cpus > 1 && hosts.shared().is_some() {
+        let message = format!(
+            "the manager shares host CPU {} with the jobs: the set takes every CPU that the run may use",
+            hosts.manager
+        );
+        let help =
+            "its decisions delay the jobs there; a set with one CPU less leaves it one of its own";
+        terminal::warn(&message, Some(help));
+    }
     let throttling = Throttling::of_machine();
     let foreseen = match args.engine {
         // For this engine the kernel withholds no time for other classes.

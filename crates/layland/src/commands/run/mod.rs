@@ -14,6 +14,7 @@ use crate::ui::gate::{self, Suite};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{files, input, names, terminal};
 use args::Engine;
+use layland_answers::UsualPolicy;
 use layland_answers::limits::{self, Bounds, Held};
 use layland_model::{Duration, System, TaskId};
 use layland_policy::Registry;
@@ -35,9 +36,19 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
         return replay::replay(registry, args, path);
     }
     let outputs = Output::all(&args.output, &KINDS)?;
-    args.policy = names::one(registry, &args.policy)?;
-    let args = &*args;
+    let is_named = !args.policy.is_empty();
+    if is_named {
+        args.policy = names::one(registry, &args.policy)?;
+    }
     let mut set = input::load(&args.set)?;
+    if !is_named {
+        let usual = UsualPolicy::of(registry, &set);
+        if set.policy.is_none() && !args.quiet {
+            terminal::talk(&usual.describe());
+        }
+        args.policy = usual.spec;
+    }
+    let args = &*args;
     if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));
     }

@@ -41,7 +41,7 @@ pub(crate) struct SimArgs {
     /// More task sets
     #[arg(value_name = "MORE")]
     pub more: Vec<String>,
-    /// The policies, separated by commas. By default the one that the file asks for (SimSo), or else g-edf.
+    /// The policies, separated by commas. By default one that fits the set, which is named on standard error.
     /// `layland policies` lists them
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,

@@ -14,8 +14,8 @@ use crate::ui::output::Output;
 use crate::ui::progress::{Bar, Lines};
 use crate::ui::{files as ui_files, gate, input, interrupt, terminal, threads};
 use files::Files;
-use layland_answers::SimulateQuestion;
 use layland_answers::simulate::{Ran, Watch};
+use layland_answers::{SimulateQuestion, UsualPolicy};
 use layland_model::Time;
 use layland_policy::Registry;
 use std::sync::atomic::Ordering;
@@ -46,6 +46,9 @@ fn one(
 ) -> Outcome {
     if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));
+    }
+    if question.policies.is_empty() && set.policy.is_none() && !args.quiet {
+        terminal::talk(&UsualPolicy::of(registry, &set).describe());
     }
     let shown = args.shown();
     shown.within(question, &set)?;

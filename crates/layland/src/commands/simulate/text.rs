@@ -1,6 +1,7 @@
 //! The answer of `layland sim` as text: charts, a table of the policies, and remarks.
 
 use super::SimArgs;
+use crate::pages::assigned::AssignedTable;
 use crate::pages::figures::figures;
 use crate::pages::report;
 use crate::pages::simulation::View;
@@ -12,6 +13,9 @@ use layland_answers::simulate::PolicyRun;
 use layland_chart::gantt::{self, Colours};
 use layland_model::{Time, counted};
 use layland_trace::Labels;
+
+/// The largest number of tasks whose CPUs are listed. Beyond it, a chart or JSON serves better.
+const FEW_TASKS: usize = 20;
 
 /// Returns the answer for the terminal.
 pub(super) fn text(view: &View<'_>, args: &SimArgs) -> Result<String, Failure> {
@@ -60,6 +64,7 @@ pub(super) fn text(view: &View<'_>, args: &SimArgs) -> Result<String, Failure> {
             (policy.spec.clone(), ran.map(|ran| figures(&ran.summary.total)))
         })
         .collect();
+    text += &assignments(view, style);
     text += &format!("\n{}\n", table::policies(&rows, style));
     for policy in &simulated.policies {
         if let Some(why) = why_late(view, policy)? {
@@ -71,6 +76,17 @@ pub(super) fn text(view: &View<'_>, args: &SimArgs) -> Result<String, Failure> {
         text.push('\n');
     }
     Ok(text)
+}
+
+/// Returns a table with the CPU of each task under the policies that assign each task to one.
+fn assignments(view: &View<'_>, style: table::Style) -> String {
+    let system = &view.simulated.set.system;
+    if system.tasks.len() > FEW_TASKS {
+        return String::new();
+    }
+    let Some(found) = AssignedTable::of(&view.assignments(), system) else { return String::new() };
+    let title = terminal::wrap(&found.title, "");
+    format!("\n{title}\n{}\n", table::texts(found.headings, found.rows, style))
 }
 
 /// Explains the first miss under a policy.

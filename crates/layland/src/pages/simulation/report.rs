@@ -2,6 +2,7 @@
 
 use super::View;
 use super::part::Part;
+use crate::pages::assigned::{AssignedTable, OfPolicy};
 use crate::pages::{playground, report};
 use layland_answers::Unanswered;
 use layland_answers::simulate::{PolicyRun, Ran};
@@ -69,6 +70,7 @@ impl View<'_> {
             self.verdicts(policy, &mut report.lines);
         }
         report.tables = tables(&self.simulated.policies);
+        report.tables.extend(self.assignment());
         report.distributions = Distribution::of_runs(&report.runs, &labels);
         report.provenance = self.provenance(&self.simulated.policies);
         let until = match self.simulated.question.horizon {
@@ -123,6 +125,22 @@ impl View<'_> {
             Ok(_) => Severity::Note,
         };
         lines.extend(self.remarks(policy).into_iter().map(|remark| Line::new(severity, remark)));
+    }
+
+    /// Returns the policies that assign each task to a CPU, with their assignments.
+    pub(crate) fn assignments(&self) -> Vec<OfPolicy<'_>> {
+        let policies = self.simulated.policies.iter();
+        let of = policies.filter_map(|policy| {
+            let ran = policy.result.as_ref().ok()?;
+            Some((policy.spec.as_str(), ran.assignment()?))
+        });
+        of.collect()
+    }
+
+    /// Returns the table of these.
+    fn assignment(&self) -> Option<Table> {
+        AssignedTable::of(&self.assignments(), &self.simulated.set.system)
+            .map(AssignedTable::on_page)
     }
 
     /// Returns the command that makes the same report again.

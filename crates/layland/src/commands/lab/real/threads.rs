@@ -191,8 +191,7 @@ impl Bench<'_> {
         let cpus = system.platform.cpu_count();
         let mut changes =
             Changes::begin("layland lab run", Duration::MAX).map_err(RunError::from)?;
-        let (hosts, _) = Hosts::claim(&mut changes, cpus, &usable, ManagerPlace::Auto)
-            .or_else(|_| Hosts::claim(&mut changes, cpus, &usable, ManagerPlace::Shared))?;
+        let (hosts, _) = Hosts::claim(&mut changes, cpus, &usable, ManagerPlace::Auto)?;
         Ok((hosts, changes))
     }
 
