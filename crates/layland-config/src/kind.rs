@@ -18,7 +18,7 @@ use crate::read::Format;
 /// The number of bytes at the start of a file that are looked at.
 const SEEN: usize = 1 << 16;
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A task set in this format.

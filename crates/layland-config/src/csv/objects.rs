@@ -215,7 +215,9 @@ impl Table {
         for (row, item) in items.iter().enumerate() {
             let Value::List(values) = &item.value else { continue };
             if row == 0 {
-                let is_title = |value: &Json| matches!(&value.value, Value::Text(text) if titles::meaning(text).is_some());
+                let is_known = |text: &str| titles::meaning(text).is_some();
+                let is_title =
+                    |value: &Json| matches!(&value.value, Value::Text(text) if is_known(text));
                 if !values.iter().any(is_title) {
                     let help = "begin with a list of titles, [[\"name\", \"wcet\", \"period\"], ..], or write objects";
                     fault(problems, &item.span, "the numbers have no titles".to_owned(), help);

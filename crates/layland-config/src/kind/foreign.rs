@@ -159,9 +159,9 @@ impl Foreign {
             Foreign::Utf16 => "save the file as UTF-8",
             Foreign::Binary => "a task set is text: `layland demos robot` prints one",
             Foreign::Text => {
-                "a task set is TOML (`layland demos robot` prints one), a table with a line of titles (CSV, aligned columns, \
-                 markdown, LaTeX), lines such as `1ms 5ms` or `a: C=1ms, T=5ms`, a list of objects (JSON, YAML), rt-app \
-                 JSON, or XML of SimSo or SchedCAT"
+                "a task set is TOML (`layland demos robot` prints one), a table with a line of titles \
+                 (CSV, aligned columns, markdown, LaTeX), lines such as `1ms 5ms` or `a: C=1ms, T=5ms`, \
+                 a list of objects (JSON, YAML), rt-app JSON, or XML of SimSo or SchedCAT"
             }
         }
     }

@@ -273,7 +273,7 @@ fn a_graph_has_the_tasks_that_follow() {
     }
 }
 
-/// What is written for SAG reads back, and jobs that do not make tasks are refused.
+/// A job set that was written reads back, and a set with too many jobs is refused.
 #[test]
 fn job_sets_read_back() {
     let task = |name: &str, wcet, period| Task {

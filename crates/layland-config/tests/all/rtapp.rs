@@ -222,7 +222,7 @@ proptest! {
     }
 }
 
-/// What `resources` and `pi_enabled` say beyond the types of resources is reported.
+/// Keys of `resources` beyond types, and `pi_enabled`, are reported.
 #[test]
 fn keys_of_resources_do_not_count_in_silence() {
     let file = |resources: &str, inherits: bool| {

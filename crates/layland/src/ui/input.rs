@@ -21,8 +21,8 @@ const DEMO: &str = "demo:";
 /// The arguments that say which task set is meant.
 #[derive(Args, Default)]
 pub(crate) struct SetArgs {
-    /// The task set: a file (TOML, a table of any kind, rt-app JSON, JSON or YAML lists, lines of times, XML of SimSo or
-    /// SchedCAT, lines of JSON), - for standard input, or demo:NAME
+    /// The task set: a file (TOML, a table of any kind, rt-app JSON, JSON or YAML lists, lines of times, XML of SimSo
+    /// or SchedCAT, lines of JSON), - for standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     // An attribute, because brackets in a comment would be links.
