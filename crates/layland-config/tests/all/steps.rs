@@ -85,7 +85,7 @@ fn faults_point_at_the_step() {
         ("\"lock bus buffer\"", "`lock` is followed by more than one name", "write each step"),
         ("\"run 5\"", "`steps`: a time needs a unit", "5ms"),
         ("\"suspend 5 parsecs\"", "unknown time unit `parsecs`", ""),
-        ("7", "`steps` is a list of texts, not a whole number", "\"lock bus\""),
+        ("7", "`steps` is a list of strings, not a whole number", "\"lock bus\""),
         // Faults that the validation of systems finds.
         ("\"unlock bus\"", "`a` unlocks `bus`, which is not what it locked last", "reverse order"),
         ("\"run 0ms\"", "`a` runs for 0ns", "leave the step out"),
