@@ -189,7 +189,7 @@ fn plain_locks_have_no_bound_where_somebody_waits_below() {
     assert_eq!(
         lines,
         [
-            "nothing keeps the jobs of `high` from being late",
+            "no bound could be found for the tardiness of `high`",
             "jobs that come while it waits for a lock delay it, as many as there are"
         ]
     );

@@ -443,8 +443,7 @@ fn errors_say_what_to_do() {
 
     assert_eq!(
         error(with(fixed_sum(4, Rate::new(9, 2)))),
-        "4 utilizations within their bounds sum to 0.000000 at least and 4.000000 at most, never \
-         to 4.500000: change the total, the bounds or the number of tasks"
+        "4 tasks with utilizations within these bounds add up to 0 to 4, and not to 4.5: change the total, the bounds or the number of tasks"
     );
     assert_eq!(
         error(with(Utilizations::UUniFastDiscard {
@@ -514,8 +513,7 @@ fn errors_say_what_to_do() {
             feasible: true,
             ..Recipe::new(2, fixed_sum(2, Rate::new(21, 10)), 1)
         }),
-        "2 utilizations within their bounds sum to 0.000000 at least and 2.000000 at most, never \
-         to 2.100000: change the total, the bounds or the number of tasks"
+        "2 tasks with utilizations within these bounds add up to 0 to 2, and not to 2.1: change the total, the bounds or the number of tasks"
     );
     assert_eq!(
         error(Recipe { feasible: true, ..Recipe::new(1, fixed_sum(3, Rate::whole(2)), 1) }),

@@ -51,7 +51,7 @@ def test_policies_share_a_page(command, tmp_path):
     assert sorted(path.name for path in tmp_path.glob("y*")) == ["y.g-edf.svg", "y.p-edf.svg"]
     with_mine = layland.compare(tasks, [Edf, "p-edf"], until="44ms")
     assert "Edf" in with_mine.html()
-    with pytest.raises(layland.UsageError, match="no known ending"):
+    with pytest.raises(layland.UsageError, match="no known extension"):
         runs.save(tmp_path / "x.odt")
     with pytest.raises(layland.UsageError, match="no folder"):
         runs.save(tmp_path / "no" / "x.svg")
@@ -74,7 +74,7 @@ def test_a_check_has_a_page(command, tmp_path):
     assert (tmp_path / "y.html").read_bytes() == (tmp_path / "x.html").read_bytes()
     checked.save(tmp_path / "y.json")
     assert (tmp_path / "y.json").read_text() == checked.json
-    with pytest.raises(layland.UsageError, match="no known ending"):
+    with pytest.raises(layland.UsageError, match="no known extension"):
         checked.save(tmp_path / "y.pdf")
 
 

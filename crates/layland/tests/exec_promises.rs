@@ -297,7 +297,7 @@ fn a_reservation_out_of_phase_begins_anew() {
     let reservation = ["exec", "--dl", "6ms/20ms", "--deadline", "8ms"];
     let ran = output(&[&reservation[..], &["--", "python3", "-c", OUT_OF_PHASE]].concat());
     let (late, said) = (text(&ran.stdout), text(&ran.stderr));
-    assert!(said.contains("its reservation begins anew"), "{late}: {said}");
+    assert!(said.contains("its reservation begins again"), "{late}: {said}");
     // Without help, all 250 jobs would be late. The problem is detected within two seconds, or a
     // hundred jobs.
     let late: u32 = late.trim().parse().unwrap_or_else(|_| panic!("{ran:?}"));

@@ -345,7 +345,7 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
         one_error(infer(&pipeline(), &[option, value]), 2, "write ");
     }
     let short: String = pipeline().lines().take(9).map(|line| format!("{line}\n")).collect();
-    one_error(infer(&short, &[]), 3, "three are needed");
+    one_error(infer(&short, &[]), 3, "three are required");
     one_error(infer("{}", &[]), 3, "run.txt");
     // Lost events are reported, and the set is still written.
     let lost = format!("{}CPU:1 [LOST 12 EVENTS]\n", pipeline());
@@ -428,7 +428,7 @@ fn real_threads_are_seen_as_what_they_are() {
     let output = run(&["trace", "infer", name(&data), "--thread", "^(fast|slow)", "--json"]);
     // If the loops do not keep a CPU busy, most of its events are missing in the trace.
     let told = String::from_utf8_lossy(&output.stderr);
-    if told.contains("three are needed") || told.contains("of its jobs lack switches") {
+    if told.contains("three are required") || told.contains("of its jobs lack switches") {
         common::skipped("tracepoints that see what the idle thread of each CPU does");
         return;
     }
@@ -476,7 +476,7 @@ fn what_runs_now_is_inferred() {
     let told = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {
         Some(5) => return common::skipped("tracefs, to see what runs"),
-        Some(3) if told.contains("three are needed") => {
+        Some(3) if told.contains("three are required") => {
             return common::skipped("tracepoints that see what the idle thread of each CPU does");
         }
         Some(0 | 6) => {}

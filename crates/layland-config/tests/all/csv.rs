@@ -89,7 +89,7 @@ fn columns_have_other_names_and_no_units() {
         .find_map(|problem| problem.help.clone().filter(|help| help.contains("--unit")));
     assert_eq!(
         help.unwrap(),
-        "say it for all columns with --unit ms, call the column wcet_ms, or write 2ms"
+        "say it for all columns with --unit, in the title, as in wcet_ms, or after each number"
     );
     // Units in the titles take precedence over the unit of the user.
     let titled = "task_name;C (us);Period [ms];wcet.HI_us\n";

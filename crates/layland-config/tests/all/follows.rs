@@ -35,7 +35,7 @@ fn faults_are_told_where_they_are() {
         ("follows = [\"c\"]", 12, "there is no task `c`"),
         ("follows = [\"a\", \"a\"]", 12, "`b` follows `a` twice"),
         ("follows = [\"b\"]", 12, "`b` follows itself"),
-        ("follows = \"a\"", 12, "`follows` is a list, not a text"),
+        ("follows = \"a\"", 12, "`follows` is a list, not a string"),
         ("follows = [\"a\"]\noffset = \"1ms\"", 13, "`b` has another offset than `a`"),
         (
             "follows = [\"a\"]\nrelease = \"hog\"",

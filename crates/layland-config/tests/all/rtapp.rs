@@ -87,7 +87,7 @@ fn faults_are_errors_with_places() {
         (
             "{ \"tasks\" : { \"a\" : { \"run\" : \"5\" } } }",
             "1:31",
-            "`run` is a number of microseconds, not a text",
+            "`run` is a number of microseconds, not a string",
         ),
         ("{ \"tasks\" : { \"a\" : { \"timer\" : {} } } }", "1:33", "a timer of `a` has no period"),
         ("{ \"tasks\" : { \"a\" : { \"run\" : 5, \"loop\" : -2 } } }", "1:43", "`loop` is -2"),

@@ -246,7 +246,7 @@ fn names_of_mutexes_are_names_of_resources() {
     let report = one(&section("\"a b\"")).unwrap_err();
     assert!(report.contains("set.json:1:32: error: `lock` names the mutex \"a b\""), "{report}");
     let report = one(&section("7")).unwrap_err();
-    assert!(report.contains("set.json:1:32: error: `lock` is a text, not a number"), "{report}");
+    assert!(report.contains("set.json:1:32: error: `lock` is a string, not a number"), "{report}");
     // Only mutexes that a task locks become resources, in the order of their first use.
     let text = format!(
         "{{ \"tasks\" : {{ \"gone\" : {{ \"lock\" : \"x\", \"wait\" : {{ \"ref\" : \"q\", \"mutex\" : \"x\" }}, \"unlock\" : \"x\" }}, \

@@ -83,9 +83,9 @@ fn faults_point_at_the_step() {
             "list it: [[resource]] with name = \"disk\"",
         ),
         ("\"lock bus buffer\"", "`lock` is followed by more than one name", "write each step"),
-        ("\"run 5\"", "`steps`: a time needs a unit", "5ms"),
+        ("\"run 5\"", "`steps`: a time needs a unit", "add ns, us, ms or s"),
         ("\"suspend 5 parsecs\"", "unknown time unit `parsecs`", ""),
-        ("7", "`steps` is a list of texts, not a whole number", "\"lock bus\""),
+        ("7", "`steps` is a list of strings, not a whole number", "\"lock bus\""),
         // Faults that the validation of systems finds.
         ("\"unlock bus\"", "`a` unlocks `bus`, which is not what it locked last", "reverse order"),
         ("\"run 0ms\"", "`a` runs for 0ns", "leave the step out"),
@@ -132,7 +132,7 @@ fn faults_point_at_the_step() {
 fn faults_of_the_whole_point_at_the_key() {
     for (keys, at, message) in [
         ("steps = []", "12:9", "`steps` is empty"),
-        ("steps = \"run 1ms\"", "12:9", "`steps` is a list, not a text"),
+        ("steps = \"run 1ms\"", "12:9", "`steps` is a list, not a string"),
         ("steps = [\"run 1ms\", \"lock bus\"]", "12:9", "a job of `a` ends holding `bus`"),
         ("steps = [\"suspend 1ms\"]", "12:9", "wcet of `a` is 0ns"),
         (

@@ -332,7 +332,7 @@ fn regions_are_read_and_faults_point_at_them() {
             "leave it out",
         ),
         ("segments = []", "8:12", "`segments` is empty", "list their lengths"),
-        ("segments = \"3ms\"", "8:12", "`segments` is a list, not a text", "write segments = "),
+        ("segments = \"3ms\"", "8:12", "`segments` is a list, not a string", "write segments = "),
         ("nonpreemptive = \"0ms\"", "8:17", "nonpreemptive of `a` is 0ns", "longer than zero"),
         ("nonpreemptive = 2", "8:17", "`nonpreemptive`: a time needs a unit", "2"),
         (

@@ -305,7 +305,7 @@ class Checked:
         """
         ending = Path(path).suffix
         if ending not in (".html", ".htm", ".json"):
-            raise UsageError(f"{os.fspath(path)} has no known ending", "write .html for a page, .json for the answer")
+            raise UsageError(f"{os.fspath(path)} has no known extension", "write .html for a page, .json for the answer")
         Path(path).write_text(self._json if ending == ".json" else self.html(), encoding="utf-8", newline="\n")
 
     def __repr__(self) -> str:
