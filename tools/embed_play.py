@@ -41,9 +41,9 @@ def parser():
     options.add_argument("-p", "--policy", default="")
     options.add_argument("--until")
     # These are not about the set, but their values must not be taken for a set.
-    for other in ("--test", "--chart", "--effort", "--tick", "--margin", "--window", "--seed", "-o"):
+    for other in ("--test", "--chart", "--effort", "--tick", "--reserve", "--window", "--seed", "-o"):
         options.add_argument(other)
-    for other in ("--all", "--bounds", "--no-margin", "--cycle", "--tasks", "--check", "--cite", "--json"):
+    for other in ("--all", "--bounds", "--no-margin", "--cycle", "--per-task", "--check", "--cite", "--json"):
         options.add_argument(other, action="store_true")
     return options
 

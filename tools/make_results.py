@@ -129,7 +129,7 @@ def page(name, part, title, about, lines):
 
 def of_experiment(name, arguments, folder):
     options = [*EXPERIMENTS[name], *(["--no-timing"] if arguments.no_timing else [])]
-    subprocess.run([arguments.program, "lab", "run", name, "--out", folder, "--quiet", *options], check=True,
+    subprocess.run([arguments.program, "lab", "run", name, "--output", folder, "--quiet", *options], check=True,
                    stdout=subprocess.DEVNULL)
     experiment = tomllib.loads((folder / "experiment.toml").read_text())
     figures = RESULTS / name

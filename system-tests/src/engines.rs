@@ -18,7 +18,7 @@ pub struct Compared {
 #[must_use]
 pub fn commands(experiment: &str) -> [(&'static str, String); 2] {
     let run = format!(
-        "layland lab run {experiment} --sets 1 --real-threads --quiet --threads 1 --out lab >/dev/null && cat lab/engines.csv"
+        "layland lab run {experiment} --sets 1 --real-threads --quiet --workers 1 --output lab >/dev/null && cat lab/engines.csv"
     );
     [("table", run), ("text", "cat lab/engines.txt".to_owned())]
 }

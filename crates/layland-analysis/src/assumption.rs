@@ -125,7 +125,7 @@ pub const PAIRS: u64 = 1 << 24;
 
 /// The help for a set that does not explain everything in its trace.
 pub const EXPLAIN: &str =
-    "make the set as demanding as its trace and remove `unexplained`, or record and infer anew";
+    "make the set as demanding as its trace and remove `unexplained`, or record and infer again";
 
 /// Appends one assumption to a list.
 pub(crate) const fn and<const N: usize>(all: &[Assumption], one: Assumption) -> [Assumption; N] {

@@ -12,7 +12,7 @@ pub const MAX_STEPS: u64 = 10_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GaveUp {
     /// The search took too many steps.
-    #[error("gave up at {reached} after {steps} steps")]
+    #[error("the search stopped at {reached} after {steps} steps")]
     OutOfSteps {
         /// The point that the search had reached.
         reached: Duration,
@@ -20,13 +20,13 @@ pub enum GaveUp {
         steps: u64,
     },
     /// The search reached times that are too long to be added up.
-    #[error("gave up at {reached}: longer times are not looked at")]
+    #[error("the search stopped at {reached}, and longer times were not tried")]
     OutOfRange {
         /// The point that the search had reached.
         reached: Duration,
     },
     /// The search has no starting point: no length bounds the intervals to examine.
-    #[error("gave up: no length is known beyond which nothing has to be looked at")]
+    #[error("the search stopped, because no length is known that it need not exceed")]
     Endless,
 }
 

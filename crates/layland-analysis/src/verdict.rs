@@ -343,7 +343,7 @@ impl Reason {
             }
             Reason::AcceptedBy(test) => format!("{test} accepts"),
             Reason::MayBeLate(task) => {
-                format!("nothing keeps the jobs of {} from being late", name(task))
+                format!("no bound could be found for the tardiness of {}", name(task))
             }
             Reason::DoesNotFit(task, cpus) => {
                 format!("the demand of {} on CPU {cpus} does not fit beside the others", name(task))

@@ -16,8 +16,14 @@ pub fn convert(
     let (text, lost) = match format {
         Format::Toml => (layland_config::to_toml(system), Vec::new()),
         Format::RtApp => layland_config::to_rt_app(system, policy),
-        // No front end offers the plain format, because it preserves too little.
-        Format::Csv | Format::Plain => layland_config::to_csv(system),
+        // No front end offers the formats that are only read: they are tables of another form.
+        Format::Csv
+        | Format::Table
+        | Format::Objects
+        | Format::Yaml
+        | Format::Plain
+        | Format::Dot => layland_config::to_csv(system),
+        Format::Sag => layland_config::to_sag(system),
         Format::Simso => layland_config::to_simso(system),
         Format::Schedcat => layland_config::to_schedcat(system),
         Format::Lines => (layland_config::to_line(system), Vec::new()),

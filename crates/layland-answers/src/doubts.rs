@@ -51,7 +51,7 @@ impl Set {
             );
             doubts.push((
                 self.located(message, Some(first)),
-                "such a job is an overrun, and no analysis is about it; raise wcet",
+                "such a job is an overrun, which no analysis covers; raise wcet",
             ));
         }
         doubts

@@ -153,7 +153,7 @@ impl Set {
         Err(Unanswered::input(messages.join("; ")).help(helps.join("; ")))
     }
 
-    /// Moves the tasks to another number of CPUs. Returns a warning if the number differs from that
+    /// Moves the tasks to another number of CPUs. Returns a note if the number differs from that
     /// of the set. After an error the set is unchanged.
     ///
     /// # Errors
@@ -191,7 +191,8 @@ impl Set {
             return refused(&fault.to_string());
         }
         self.system = system;
-        Ok(Some(format!("what if: {said}; the answer is about {}", counted(cpus, "CPU"))))
+        let has = counted(has, "CPU");
+        Ok(Some(format!("--cpus {cpus} overrides the {has} of {}", self.name)))
     }
 }
 

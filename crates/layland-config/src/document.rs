@@ -17,6 +17,7 @@
 //!     invalid: "robot::invalid",
 //!     unknown_name: "robot::unknown_name",
 //!     reserved: &[],
+//!     other_names: &[("hands", "arms")],
 //! };
 //! let text = "arms = 0\nlges = 2\n";
 //! let mut problems = Problems::default();
@@ -149,7 +150,7 @@ pub fn in_file_order<'t>(table: &'t DeTable<'t>) -> Vec<KeyValue<'t>> {
 /// Returns the type of a value, in words.
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
+        DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a whole number",
         DeValue::Float(_) => "a decimal number",
         DeValue::Boolean(_) => "true or false",
@@ -187,6 +188,8 @@ pub struct Codes {
     pub unknown_name: &'static str,
     /// Keys that are rejected with an explanation of their own.
     pub reserved: &'static [Reserved],
+    /// Other names of keys, as other formats and papers have them, with the keys that they mean.
+    pub other_names: &'static [(&'static str, &'static str)],
 }
 
 /// A key that is reserved for later versions of a format.
@@ -279,7 +282,9 @@ impl<'p> Reader<'p> {
             // The search is slow, and a file can have millions of unknown keys.
             let near =
                 if self.problems.is_full() { None } else { nearest(name, known.iter().copied()) };
-            let help = match near {
+            let mut others = self.codes.other_names.iter();
+            let meant = others.find(|(other, key)| *other == name && known.contains(key));
+            let help = match meant.map(|(_, key)| *key).or(near) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if known.is_empty() => "remove it".to_owned(),
                 None => format!("{what} has: {}", known.join(", ")),
@@ -346,7 +351,7 @@ impl<'p> Reader<'p> {
     /// Returns the value as a string.
     pub fn text<'t>(&mut self, entry: &KeyValue<'t>, example: &str) -> Option<&'t str> {
         let DeValue::String(text) = entry.value else {
-            self.wrong_type(entry, "a text", format!("write {} = \"{example}\"", entry.key));
+            self.wrong_type(entry, "a string", format!("write {} = \"{example}\"", entry.key));
             return None;
         };
         Some(text)

@@ -3,13 +3,14 @@
 
 use crate::problem::{Problem, Problems};
 use layland_model::{CpuSet, Duration, ParseTimeError};
+use std::sync::Arc;
 
 /// The maximum number of tasks; larger task sets are rejected.
 pub const MAX_TASKS: usize = 1_000_000;
 
 /// Information from the caller that a file may omit.
 /// This crate inspects neither the machine nor the user.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// The number of CPUs of this machine: the meaning of `cpus = "host"`.
     pub cpus: Option<usize>,
@@ -17,7 +18,22 @@ pub struct Host {
     pub default_cpus: Option<usize>,
     /// The unit of numbers without one, in the formats that allow them (tables, plain lines).
     pub unit: Option<Unit>,
+    /// The columns of a table that has no line of titles.
+    pub columns: Option<Columns>,
 }
+
+/// The titles of the columns of a table, in their order: `O,C,D,T`. A column of `-` does not count.
+///
+/// ```
+/// use layland_config::{Columns, Format, Host, Unit, read};
+/// let columns: Columns = "O,C,D,T".parse().unwrap();
+/// let host = Host { unit: Some(Unit::Ms), default_cpus: Some(1), columns: Some(columns), ..Host::default() };
+/// let loaded = read("set.csv", b"0,3,8,9\n1,2,12,12\n", Format::Csv, &host).unwrap();
+/// assert_eq!(loaded.system.tasks.as_slice()[1].offset.to_string(), "1ms");
+/// assert!("O,C,X".parse::<Columns>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns(pub(crate) Arc<[String]>);
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

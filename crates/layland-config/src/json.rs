@@ -45,7 +45,7 @@ impl Json {
             Value::Null => "null",
             Value::Bool(_) => "true or false",
             Value::Number(_) => "a number",
-            Value::Text(_) => "a text",
+            Value::Text(_) => "a string",
             Value::List(_) => "a list",
             Value::Object(_) => "an object",
         }
@@ -265,7 +265,7 @@ impl Parser<'_> {
             let rest = &self.text[self.at..];
             let Some(stop) = rest.find(['"', '\\', '\n']) else {
                 self.at = start;
-                return Err(self.fault("the text does not end", "close it with \""));
+                return Err(self.fault("the string does not end", "close it with \""));
             };
             out += &rest[..stop];
             self.at += stop + 1;
@@ -274,7 +274,9 @@ impl Parser<'_> {
                 b'\\' => self.escape(&mut out)?,
                 _ => {
                     self.at = start;
-                    return Err(self.fault("the text does not end on its line", "close it with \""));
+                    return Err(
+                        self.fault("the string does not end on its line", "close it with \"")
+                    );
                 }
             }
         }

@@ -1,9 +1,10 @@
 //! Layland's file formats: converts text to a [`System`](layland_model::System), and back.
 //!
-//! [`read`] converts the bytes of a file to a [`Loaded`] system, or to a [`Report`] that points at
-//! every fault, all of them in one pass, and suggests fixes. It never panics, never uses a default
-//! silently, and rejects input that would need unreasonable memory. It depends only on its
-//! arguments: the caller handles files, the machine and the terminal.
+//! [`Kind`] says what a file is. [`read`] converts the bytes of a file to a [`Loaded`] system, or
+//! to a [`Report`] that points at every fault, all of them in one pass, and suggests fixes. It
+//! never panics, never uses a default silently, and rejects input that would need unreasonable
+//! memory. It depends only on its arguments: the caller handles files, the machine and the
+//! terminal.
 //!
 //! ```text
 //!   bytes --> format: values with their places --> System --> rules of a valid system --> Loaded
@@ -15,8 +16,11 @@
 //! |---|---|---|
 //! | task-set file (TOML) | [`read`] | [`to_toml`]: the output reads back as the same system |
 //! | rt-app JSON | [`read`] | [`to_rt_app`], with a warning for every loss |
-//! | CSV | [`read`] | [`to_csv`], with a warning for every loss |
-//! | plain lines, `C T [D]` | [`read`] | |
+//! | tables by their titles: CSV, aligned columns, markdown, LaTeX | [`read`] | [`to_csv`], with a warning for every loss |
+//! | lists of objects, JSON and YAML | [`read`] | |
+//! | plain lines, `C T [D]`, and words, `T1: C=1, T=4` | [`read`] | |
+//! | job sets of SAG, CSV | [`read`] | [`to_sag`], with a warning for every loss |
+//! | graphs of Graphviz | [`read`] | |
 //! | SimSo XML | [`read`] | [`to_simso`], with a warning for every loss |
 //! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for every loss |
 //! | a line of JSON | [`read`] | [`to_line`] |
@@ -48,29 +52,35 @@ mod cpus;
 mod csv;
 mod demos;
 pub mod document;
+mod dot;
 mod host;
 mod inline;
 mod json;
 mod keys;
+mod kind;
 mod levels;
 mod lines;
 mod plain;
 mod problem;
 mod read;
 mod rtapp;
+mod sag;
 mod schema;
 mod steps;
 mod taskset;
 mod xml;
+mod yaml;
 
 pub use csv::to_csv;
 pub use demos::{Demo, demo, demos};
-pub use host::{Host, MAX_TASKS, Unit};
+pub use host::{Columns, Host, MAX_TASKS, Unit};
 pub use inline::parse_inline;
+pub use kind::{Foreign, Kind};
 pub use lines::to_line;
 pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
 pub use read::{Format, HowMade, Loaded, MAX_BYTES, read, read_with};
 pub use rtapp::{RtAppPolicy, to_rt_app};
+pub use sag::to_sag;
 pub use schema::schema;
 pub use taskset::{Comments, TaskComments, to_toml, to_toml_with};
 pub use xml::{

@@ -40,7 +40,10 @@ pub(crate) fn read(
         return Some((system, None, Vec::new()));
     }
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    if let (Some(_), Some((at, _))) = (lines.next(), lines.next()) {
+    // One set may also be spread over several lines.
+    if let (Some((_, first)), Some((at, _))) = (lines.next(), lines.next())
+        && json::parse(first, &mut Problems::default()).is_some()
+    {
         let start: usize = text.split_inclusive('\n').take(at).map(str::len).sum();
         let problem = Problem::error("layland::lines::several", "there is more than one set");
         let help =

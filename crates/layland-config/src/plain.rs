@@ -7,11 +7,13 @@
 //! 8ms 20ms 15ms
 //! ```
 //!
-//! A line is a task: its WCET, its period and, if it differs from the period,
-//! its deadline. Numbers without a unit need the unit that the user sets
-//! ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by their positions.
+//! A line is a task: its WCET, its period and, if it differs from the period, its deadline. A
+//! comment above the first line that names other columns counts as titles. Numbers without a unit
+//! need the unit that the user sets ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by
+//! their positions.
 
-use crate::host::{Host, MAX_TASKS, default_cpus};
+use crate::csv::{self, titles, words};
+use crate::host::{Columns, Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{Duration, Field, Index, ParseTimeError, Platform, Service, System, Task};
 
@@ -32,8 +34,23 @@ pub(crate) fn read(
     host: &Host,
     problems: &mut Problems,
 ) -> Option<(System, Vec<Span>)> {
+    let bare = text.trim_start_matches('\u{feff}');
+    let lines = || bare.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines().find(|line| !line.starts_with('#')).unwrap_or_default();
+    if host.columns.is_some() {
+        return csv::read(text, csv::layout_of_rows(text), host, problems);
+    }
+    if words::is_task(first) {
+        return csv::read_words(text, host, problems);
+    }
+    if let Some(columns) =
+        titles_above(lines().take_while(|line| line.starts_with('#')).last(), first)
+    {
+        let host = Host { columns: Some(columns), ..host.clone() };
+        return csv::read(text, csv::layout_of_rows(text), &host, problems);
+    }
     let (mut tasks, mut fields) = (Vec::new(), Vec::new());
-    let mut without_unit: Option<(Span, String)> = None;
+    let mut without_unit: Option<Span> = None;
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     for line in text[at..].split_inclusive('\n') {
         let start = at;
@@ -65,8 +82,8 @@ pub(crate) fn read(
             match host.time(&text[span.clone()]) {
                 Ok(time) => times.push(time),
                 // Report this once for the whole text: all its numbers lack the same unit.
-                Err(ParseTimeError::MissingUnit { number }) => {
-                    without_unit.get_or_insert((span.clone(), number));
+                Err(ParseTimeError::MissingUnit { .. }) => {
+                    without_unit.get_or_insert(span.clone());
                 }
                 Err(fault) => {
                     let problem = Problem::error("layland::plain::time", fault.to_string());
@@ -85,9 +102,9 @@ pub(crate) fn read(
             fields.push(spans);
         }
     }
-    if let Some((span, number)) = without_unit {
+    if let Some(span) = without_unit {
         let problem = Problem::error("layland::plain::time", "the numbers have no unit");
-        let help = format!("say which with --unit, or write it: {number}us");
+        let help = "say which with --unit, or write ns, us, ms or s after each number";
         problems.push(problem.at(span, "the first").help(help));
     }
     if problems.has_errors() {
@@ -111,6 +128,19 @@ pub(crate) fn read(
     }
     let whole = fields.iter().map(|spans| spans[0].start..spans[spans.len() - 1].end).collect();
     Some((system, whole))
+}
+
+/// Returns the columns that the comment above the first line names, if their order is not that of
+/// this format.
+fn titles_above(comment: Option<&str>, first: &str) -> Option<Columns> {
+    let words: Vec<&str> = comment?.trim_start_matches('#').split_whitespace().collect();
+    let is =
+        |word: &str, key: &str| titles::meaning(word).is_some_and(|meaning| meaning.is_key(key));
+    let is_usual =
+        words.iter().zip(["wcet", "period", "deadline"]).all(|(word, key)| is(word, key));
+    let is_known = words.iter().all(|word| titles::meaning(word).is_some());
+    let is_line = words.len() == first.split_whitespace().count();
+    (is_line && is_known && !is_usual).then(|| words.join(",").parse().ok())?
 }
 
 /// Returns the spans of the words of a line that begins at `start`.

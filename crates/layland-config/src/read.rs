@@ -1,9 +1,9 @@
-//! Converts bytes to a system: detects the format, rejects
-//! unsuitable input before parsing, and [`read`]s.
+//! Converts bytes of a format to a system: rejects unsuitable input before parsing, and [`read`]s.
+//! [`Kind`](crate::Kind) decides which format a file has.
 
 use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};
-use crate::{csv, lines, plain, rtapp, taskset, xml};
+use crate::{csv, dot, json, lines, plain, rtapp, sag, taskset, xml, yaml};
 use layland_model::{Duration, System};
 
 /// The maximum length of a text; longer ones are rejected.
@@ -16,27 +16,42 @@ pub enum Format {
     Toml,
     /// The JSON of rt-app 1.0, with the deviations in its example files and in those of `workgen`.
     RtApp,
-    /// A table: commas, semicolons or tabs between the columns, and our keys as titles.
+    /// A table with commas, semicolons or tabs between the columns.
     Csv,
-    /// Lines of times: WCET, period and an optional deadline.
+    /// A table with blanks, pipes (markdown) or `&` (LaTeX) between the columns.
+    Table,
+    /// A list of tasks in JSON, with the titles of tables as keys.
+    Objects,
+    /// A list of tasks in YAML, with the titles of tables as keys.
+    Yaml,
+    /// Lines of times, `C T` or `C T D`, or of words, `T1: C=1, T=4`.
     Plain,
     /// The configuration of a SimSo simulation, XML.
     Simso,
     /// A SchedCAT task set, XML.
     Schedcat,
+    /// A set of jobs of the schedule-abstraction graph (SAG), CSV.
+    Sag,
+    /// A graph of tasks in the language of Graphviz.
+    Dot,
     /// One set in one line of JSON, with the keys of the task-set file or those of rt-app.
     Lines,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 12] = [
         Format::Toml,
         Format::RtApp,
         Format::Csv,
+        Format::Table,
+        Format::Objects,
+        Format::Yaml,
         Format::Plain,
         Format::Simso,
         Format::Schedcat,
+        Format::Sag,
+        Format::Dot,
         Format::Lines,
     ];
 
@@ -46,57 +61,49 @@ impl Format {
             Format::Toml => "toml",
             Format::RtApp => "rt-app",
             Format::Csv => "csv",
+            Format::Table => "table",
+            Format::Objects => "objects",
+            Format::Yaml => "yaml",
             Format::Plain => "plain",
             Format::Simso => "simso",
             Format::Schedcat => "schedcat",
+            Format::Sag => "sag",
+            Format::Dot => "dot",
             Format::Lines => "jsonl",
         }
     }
 
-    /// Detects the format of a file by its extension, or else by the beginning of the text.
-    ///
-    /// ```
-    /// use layland_config::Format;
-    /// assert_eq!(Format::detect("a.json", b""), Format::RtApp);
-    /// assert_eq!(Format::detect("<stdin>", b"/* two tasks */ {"), Format::RtApp);
-    /// assert_eq!(Format::detect("<stdin>", b"name,period,wcet\n"), Format::Csv);
-    /// assert_eq!(Format::detect("set.txt", b"# C T\n1000 5000\n"), Format::Plain);
-    /// assert_eq!(Format::detect("a.xml", b"<?xml version='1.0'?><simulation etm='wcet'/>"), Format::Simso);
-    /// assert_eq!(Format::detect("<stdin>", b"<taskset/>"), Format::Schedcat);
-    /// assert_eq!(Format::detect("<stdin>", b"# mine\nlayland = 1\n"), Format::Toml);
-    /// assert_eq!(Format::detect("<stdin>", b"{\"layland\":1,\"task\":[]}"), Format::Lines);
-    /// ```
-    pub fn detect(name: &str, bytes: &[u8]) -> Format {
-        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-        match ending.as_deref() {
-            Some("toml") => return Format::Toml,
-            Some("json") => return Format::RtApp,
-            Some("csv" | "tsv") => return Format::Csv,
-            Some("jsonl" | "ndjson") => return Format::Lines,
-            Some(_) | None => {}
+    /// Returns the usual ending of the names of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Toml => "toml",
+            Format::RtApp | Format::Objects => "json",
+            Format::Csv | Format::Sag => "csv",
+            Format::Table | Format::Plain => "txt",
+            Format::Yaml => "yaml",
+            Format::Simso | Format::Schedcat => "xml",
+            Format::Dot => "dot",
+            Format::Lines => "jsonl",
         }
-        let start = &bytes[..bytes.len().min(1 << 16)];
-        let text = String::from_utf8_lossy(start);
-        let text = text.trim_start_matches('\u{feff}').trim_start();
-        if text.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with("\"layland\"")) {
-            return Format::Lines;
+    }
+
+    /// Returns true if sets are also written in the format. The others keep too little of a set.
+    pub fn is_written(self) -> bool {
+        match self {
+            Format::Toml
+            | Format::RtApp
+            | Format::Csv
+            | Format::Simso
+            | Format::Schedcat
+            | Format::Sag
+            | Format::Lines => true,
+            Format::Table | Format::Objects | Format::Yaml | Format::Plain | Format::Dot => false,
         }
-        if text.starts_with('{') || text.starts_with("/*") || text.starts_with("//") {
-            return Format::RtApp;
-        }
-        if text.starts_with('<') || ending.as_deref() == Some("xml") {
-            return match xml::root(text) {
-                Some("task" | "taskset" | "testpoint") => Format::Schedcat,
-                Some(_) | None => Format::Simso,
-            };
-        }
-        let first =
-            text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-        match first {
-            Some(line) if csv::is_header(line) => Format::Csv,
-            Some(line) if plain::is_task(line) => Format::Plain,
-            Some(_) | None => Format::Toml,
-        }
+    }
+
+    /// Returns true if `--columns` can name the columns of the format.
+    fn has_columns(self) -> bool {
+        matches!(self, Format::Csv | Format::Table | Format::Plain)
     }
 }
 
@@ -172,7 +179,7 @@ pub fn read_with(
                 format!("the text is not UTF-8: byte {good} (0x{:02x})", bytes[good]),
             );
             problems.push(problem.at(good..good, "here").help(if bytes.contains(&0) {
-                "this looks like a binary file: a task set is a text"
+                "this looks like a binary file: a task set is a text file"
             } else {
                 "save the file as UTF-8"
             }));
@@ -194,26 +201,44 @@ pub fn read_with(
         problems.push(problem.help("save the file with newlines (LF, or CR and LF)"));
         return Err(Report::new(name, text, problems));
     }
+    if host.columns.is_some() && !format.has_columns() {
+        let message = format!("the columns of a table are named, and the format is {format}");
+        let problem = Problem::error("layland::csv::header", message);
+        problems.push(
+            problem.help("leave --columns out, or name the format with --from csv or --from table"),
+        );
+        return Err(Report::new(name, text, problems));
+    }
     let mut policy = None;
+    let set = |(system, spans)| (system, None, spans);
     let found = match format {
-        Format::Toml => {
-            taskset::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
-        }
+        Format::Toml => taskset::read(text, host, &mut problems).map(set),
         Format::RtApp => rtapp::read(text, host, &mut problems),
-        Format::Csv => {
-            csv::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
+        Format::Csv => csv::read(text, csv::separated(text), host, &mut problems).map(set),
+        Format::Table => {
+            let layout = match host.columns {
+                None => csv::layout(text),
+                Some(_) => None,
+            };
+            let layout = layout.unwrap_or_else(|| csv::layout_of_rows(text));
+            csv::read(text, layout, host, &mut problems).map(set)
         }
-        Format::Plain => {
-            plain::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
-        }
+        Format::Objects => json::parse(text, &mut problems)
+            .and_then(|json| csv::read_objects(text, &json, host, &mut problems))
+            .map(set),
+        Format::Yaml => yaml::parse(text, &mut problems)
+            .and_then(|yaml| csv::read_objects(text, &yaml, host, &mut problems))
+            .map(set),
+        Format::Plain => plain::read(text, host, &mut problems).map(set),
         Format::Simso => {
             xml::read_simso(text, &mut problems).map(|(system, until, asked, spans)| {
                 policy = asked;
                 (system, until, spans)
             })
         }
-        Format::Schedcat => xml::read_schedcat(text, host, &mut problems)
-            .map(|(system, spans)| (system, None, spans)),
+        Format::Schedcat => xml::read_schedcat(text, host, &mut problems).map(set),
+        Format::Sag => sag::read(text, host, &mut problems).map(set),
+        Format::Dot => dot::read(text, host, &mut problems).map(set),
         Format::Lines => lines::read(text, host, made, &mut problems),
     };
     match found {

@@ -77,7 +77,7 @@ pub(crate) fn parse(
     }
     if rest.contains(char::is_whitespace) {
         let message = format!("`{found}` is followed by more than one name");
-        return Err(other(message, "write each step as a text of its own".to_owned()));
+        return Err(other(message, "write each step as a string of its own".to_owned()));
     }
     let resource = resource(rest).ok_or_else(|| Fault::Unlisted(rest.to_owned()))?;
     Ok(if found == "lock" { Step::Lock(resource) } else { Step::Unlock(resource) })

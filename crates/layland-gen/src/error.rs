@@ -100,12 +100,18 @@ impl GenError {
     }
 }
 
+/// Formats a sum of utilizations with at most six decimals.
+fn short(rate: &Rate) -> String {
+    let text = format!("{:.6}", rate.to_f64());
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Bounds within which no utilizations have the total.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{tasks} utilizations within their bounds sum to {least:.6} at least and {most:.6} at most, \
-     never to {total:.6}: change the total, the bounds or the number of tasks",
-    least = least.to_f64(), most = most.to_f64(), total = total.to_f64()
+    "{tasks} tasks with utilizations within these bounds add up to {} to {}, and not to {}: change the total, \
+     the bounds or the number of tasks",
+    short(.least), short(.most), short(.total)
 )]
 pub struct Infeasible {
     /// The number of utilizations.

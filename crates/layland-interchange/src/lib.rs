@@ -13,6 +13,7 @@
 //! | [`tables`] | Parquet, one file per table | polars, DuckDB, pandas, Spark, R |
 //! | [`st_trace`] | the scheduling traces of LITMUS^RT | its `st-draw`, `st-job-stats`, `st-dump`, and traces of its kernels |
 //! | [`kernel`] | Linux kernel traces as text | `trace-cmd`, `perf script`, tracefs, and our own runs |
+//! | [`rt_app_log`] | the logs of rt-app, one for each thread | statistics of its loops |
 //!
 //! [`infer`](mod@infer) derives a task set from a
 //! trace of threads about which nothing else is known.
@@ -47,6 +48,7 @@ pub mod kernel;
 pub mod perfetto;
 #[cfg(test)]
 mod random;
+pub mod rt_app_log;
 mod sorter;
 pub mod st_trace;
 #[cfg(feature = "tables")]

@@ -11,6 +11,7 @@
 //! rounded one keeps them.
 
 mod exact;
+mod names;
 mod readable;
 
 use std::fmt;
@@ -277,8 +278,12 @@ impl ParseTimeError {
     /// Advice for the user.
     pub fn help(&self) -> String {
         match self {
-            Self::MissingUnit { number } => format!("write \"{number}ms\" (units: ns, us, ms, s)"),
-            Self::UnknownUnit { number, .. } => format!("use ns, us, ms or s: \"{number}ms\""),
+            // Only the user knows the unit.
+            Self::MissingUnit { .. } => "add ns, us, ms or s to the number".to_owned(),
+            Self::UnknownUnit { number, unit } => match names::in_our_units(number, unit) {
+                Some(time) => format!("write \"{time}\""),
+                None => "the units are ns, us, ms and s".to_owned(),
+            },
             Self::NotANumber { .. } => {
                 "a time is a number and a unit: \"5ms\", \"1.5us\", \"10/3s\"".to_owned()
             }

@@ -5,26 +5,13 @@ use layland_config::{Format, demos};
 use layland_policy::Registry;
 use serde_json::{Value, json};
 
-/// Returns the file extension of a format.
-pub(crate) fn extension(format: Format) -> &'static str {
-    match format {
-        Format::Toml => "toml",
-        Format::RtApp => "json",
-        Format::Csv => "csv",
-        Format::Plain => "txt",
-        Format::Simso | Format::Schedcat => "xml",
-        Format::Lines => "jsonl",
-    }
-}
-
 pub(crate) fn about(registry: &Registry) -> Value {
     let formats = Format::ALL.map(|format| {
         json!({
             "name": format.name(),
-            "extension": extension(format),
+            "extension": format.extension(),
             "reads": true,
-            // Plain lines lose too much of a set.
-            "writes": format != Format::Plain,
+            "writes": format.is_written(),
         })
     });
     let demos = demos()

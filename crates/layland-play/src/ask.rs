@@ -195,16 +195,16 @@ impl Check {
 impl Export {
     fn export(&self) -> Result<Value, Refused> {
         let format: Format = self.to.parse().map_err(Refused::usage)?;
-        if format == Format::Plain {
-            return Err(Refused::usage("lines of times are not written")
-                .help("they keep too little of a set: choose csv"));
+        if !format.is_written() {
+            return Err(Refused::usage(format!("the format {format} is not written"))
+                .help("it keeps too little of a set: choose csv"));
         }
         let set = self.about.open()?.set;
         let (text, lost) = convert(&set.system, format, RtAppPolicy::OfTasks)?;
         let mut all = layland_config::Problems::default();
         lost.into_iter().for_each(|problem| all.push(problem));
         let lost = problems(&layland_config::Report::new("", "", all), None);
-        Ok(json!({ "text": text, "extension": about::extension(format), "lost": lost }))
+        Ok(json!({ "text": text, "extension": format.extension(), "lost": lost }))
     }
 }
 

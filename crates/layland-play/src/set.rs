@@ -56,7 +56,7 @@ fn host(cpus: Option<u32>, unit: Option<Unit>) -> Result<Host, Refused> {
         let message = format!("{cpus} CPUs: a set has 1 to {MOST_CPUS}");
         return Err(Refused::usage(message));
     }
-    Ok(Host { cpus: None, default_cpus: cpus.map(|cpus| cpus as usize), unit })
+    Ok(Host { default_cpus: cpus.map(|cpus| cpus as usize), unit, ..Host::default() })
 }
 
 impl About {
@@ -123,7 +123,8 @@ pub(crate) fn load(file: &File) -> Result<Value, Refused> {
     let text = file.text.as_deref();
     let format = match &file.from {
         Some(name) => name.parse().map_err(Refused::usage)?,
-        None => Format::detect(&file.name, &bytes),
+        None => Format::detect(&file.name, &bytes, &Host::default())
+            .map_err(|report| Refused::from_text(report.into(), text))?,
     };
     let no_unit = |unit| Refused::usage(format!("`{unit}` is not a unit: use ns, us, ms or s"));
     let unit = file.unit.as_ref();

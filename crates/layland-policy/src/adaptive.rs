@@ -41,7 +41,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     let apedf = PolicyInfo::new(
         "apedf",
         "adaptively partitioned EDF",
-        "EDF on each CPU; a thread is placed anew when a job arrives on an overloaded CPU",
+        "EDF on each CPU; a thread is placed again when a job arrives on an overloaded CPU",
         |system, options| Ok(Box::new(apedf::apedf(system, options)?)),
     );
     let a2pedf = PolicyInfo::new(

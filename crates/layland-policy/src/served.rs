@@ -99,11 +99,9 @@ fn policy(kind: ServerKind) -> PolicyInfo {
         ServerKind::Sporadic => {
             "tasks with a budget get used budget back a period after they began to use it"
         }
-        ServerKind::Deferrable => {
-            "tasks with a budget have all of it anew in each of their periods"
-        }
+        ServerKind::Deferrable => "tasks with a budget get all of it back in each of their periods",
         ServerKind::Polling => {
-            "tasks with a budget have all of it anew in each of their periods, and lose it where they have no work"
+            "tasks with a budget get all of it back in each of their periods, and lose it where they have no work"
         }
     };
     let citation = match kind {

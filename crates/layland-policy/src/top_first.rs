@@ -61,7 +61,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         .citing([SRINIVASAN]),
         PolicyInfo::new(
             "fpedf",
-            "global EDF below large tasks, but never m of them (fpEDF)",
+            "EDF, with up to m - 1 large tasks given top priority (fpEDF)",
             "as g-edf, but of the m - 1 largest tasks those above 1/2 come before all others",
             |system, options| Ok(Box::new(fpedf(system, options)?)),
         )

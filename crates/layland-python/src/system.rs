@@ -5,7 +5,9 @@ use crate::run::Simulated;
 use crate::{analyses, errors, policy, run};
 use layland::answers::simulate::Watch;
 use layland::answers::{self, ChartSpan, CheckQuestion, Set, Unanswered, simulation_report};
-use layland_config::{Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers};
+use layland_config::{
+    Columns, Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers,
+};
 use layland_lab::Parameters;
 use layland_model::{Duration, ScheduleRule, Time};
 use layland_policy::Registry;
@@ -116,6 +118,7 @@ fn format_of(py: Python<'_>, name: &str) -> PyResult<Format> {
 impl System {
     /// Reads a task set from a string.
     #[staticmethod]
+    #[pyo3(signature = (name, text, format, cpus, unit, columns=None))]
     fn read(
         py: Python<'_>,
         name: &str,
@@ -123,6 +126,7 @@ impl System {
         format: Option<&str>,
         cpus: Option<usize>,
         unit: Option<&str>,
+        columns: Option<&str>,
     ) -> PyResult<System> {
         let unknown = |unit: &str| {
             let message = format!("`{unit}` is not a unit: there are ns, us, ms and s");
@@ -130,18 +134,20 @@ impl System {
         };
         let unit = unit.map(|unit| Unit::find(unit).ok_or_else(|| unknown(unit))).transpose()?;
         let format = format.map(|format| format_of(py, format)).transpose()?;
-        let format = format.unwrap_or_else(|| Format::detect(name, text));
         let here = std::thread::available_parallelism().ok().map(usize::from);
-        let host = Host { cpus: here, default_cpus: cpus, unit };
+        let columns: Option<Columns> = (columns.map(str::parse).transpose())
+            .map_err(|error: String| errors::usage(py, &error, None))?;
+        let host = Host { cpus: here, default_cpus: cpus, unit, columns };
+        let format = match format {
+            Some(format) => format,
+            None => {
+                Format::detect(name, text, &host).map_err(|report| errors::input(py, &report))?
+            }
+        };
         let (read, identifiers) = py.detach(|| {
             let of_simso = match format {
                 Format::Simso => std::str::from_utf8(text).ok().and_then(simso_identifiers),
-                Format::Toml
-                | Format::RtApp
-                | Format::Csv
-                | Format::Plain
-                | Format::Schedcat
-                | Format::Lines => None,
+                _ => None,
             };
             (layland_config::read(name, text, format, &host), of_simso)
         });
@@ -161,7 +167,7 @@ impl System {
         let found = layland_config::demo(name).map(|demo| demo.text);
         let name = format!("demo:{name}");
         found
-            .map(|text| System::read(py, &name, text.as_bytes(), Some("toml"), None, None))
+            .map(|text| System::read(py, &name, text.as_bytes(), Some("toml"), None, None, None))
             .transpose()
     }
 
@@ -192,9 +198,9 @@ impl System {
     fn write(&self, py: Python<'_>, format: &str) -> PyResult<(String, Vec<Py<PyAny>>)> {
         let system = self.inner();
         let format = format_of(py, format)?;
-        if format == Format::Plain {
-            let help = Some("use csv: lines of times keep too little of a set");
-            return Err(errors::usage(py, "`plain` is not written", help));
+        if !format.is_written() {
+            let help = Some("use csv: this format keeps too little of a set");
+            return Err(errors::usage(py, &format!("`{format}` is not written"), help));
         }
         let (text, lost) = answers::convert(system, format, RtAppPolicy::OfTasks)
             .map_err(|error| errors::unanswered(py, &error))?;
@@ -244,7 +250,7 @@ impl System {
         warnings: Vec<Py<PyAny>>,
         identifiers: Option<Identifiers>,
     ) -> PyResult<System> {
-        let made = System::read(py, "<pickle>", line.as_bytes(), Some("jsonl"), None, None)?;
+        let made = System::read(py, "<pickle>", line.as_bytes(), Some("jsonl"), None, None, None)?;
         let identifiers =
             identifiers.map(|(tasks, processors)| SimsoIdentifiers { tasks, processors });
         let until = until_ns.map(Duration::from_ns);

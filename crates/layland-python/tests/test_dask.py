@@ -50,7 +50,7 @@ def sweep(tmp_path, command):
     """The file of an experiment, and the folder of one process."""
     file, one = tmp_path / "sweep.toml", tmp_path / "one"
     file.write_text(EXPERIMENT)
-    command("lab", "run", str(file), "--out", str(one), "--quiet")
+    command("lab", "run", str(file), "--output", str(one), "--quiet")
     return file, one
 
 
@@ -70,7 +70,7 @@ def cluster(workers):
 def test_a_command_runs_it_on_workers(sweep, tmp_path):
     file, one = sweep
     many = tmp_path / "many"
-    arguments = [sys.executable, "-m", "layland.dask", str(file), "--workers", "2", "--out", str(many), "--batch", "3"]
+    arguments = [sys.executable, "-m", "layland.dask", str(file), "--workers", "2", "--output", str(many), "--batch", "3"]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "18 of 18 units are measured" in done.stderr
@@ -94,7 +94,7 @@ def test_a_worker_is_killed_and_no_byte_changes(sweep, tmp_path, command):
         assert layland.dask.sweep(client, file, many, batch=1, progress=kill_one) == 18
         assert told[0] == 0 and told[-1] == 18
         assert layland.dask.sweep(client, file, many) == 0
-    command("lab", "run", str(file), "--out", str(many), "--quiet")
+    command("lab", "run", str(file), "--output", str(many), "--quiet")
     assert files(many) == files(one)
 
 
@@ -108,6 +108,6 @@ def test_what_is_wrong_is_said(tmp_path):
             layland.dask.sweep(client, file, tmp_path / "many")
         # A worker whose units have other names, as one of another build has.
         file.write_text(EXPERIMENT)
-        which = [str(file), "--out", str(tmp_path / "many")]
+        which = [str(file), "--output", str(tmp_path / "many")]
         task = client.submit(layland.dask._measure, which, ["0" * 32])
         assert "the build" in str(task.exception())

@@ -76,7 +76,7 @@ def test_files_are_those_of_the_command(command, tmp_path):
     options = {"sets": 2, "horizon": "500ms", "seed": 3}
     results = experiment.run("fig1a", **options, folder=tmp_path / "mine")
     arguments = ["--sets", "2", "--horizon", "500ms", "--seed", "3", "--only", "fig1a", "-q"]
-    command("lab", "run", "stevanato2021", *arguments, "--out", str(tmp_path / "ours"))
+    command("lab", "run", "stevanato2021", *arguments, "--output", str(tmp_path / "ours"))
     for name in ("results.csv", "results.parquet", "claims.txt", "figures/fig1a.svg", "figures/fig1a.pdf"):
         assert (tmp_path / "mine" / name).read_bytes() == (tmp_path / "ours" / name).read_bytes(), name
     assert results.svg("fig1a") == (tmp_path / "ours/figures/fig1a.svg").read_text()

@@ -83,8 +83,8 @@ def test_a_check_has_a_page(command, tmp_path):
     [("0.05", "0.05"), (Fraction(1, 5), "1/5"), ("5ms", "5ms"), (5 * layland.ms, "5ms"), (timedelta(microseconds=7), "7us")],
 )
 def test_margins_are_those_of_the_command(margin, said, command):
-    checked = layland.TaskSet.load("demo:dhall").check("dl-sp", "run", "p-edf", margin=margin)
-    arguments = ["-p", "dl-sp,run,p-edf", "--margin", said, "--json"]
+    checked = layland.TaskSet.load("demo:dhall").check("dl-sp", "run", "p-edf", reserve=margin)
+    arguments = ["-p", "dl-sp,run,p-edf", "--reserve", said, "--json"]
     assert checked.json == command("check", "demo:dhall", *arguments, codes=(0, 1, 4))
     assert [found.larger for found in checked] == ["budgets", "wcets", None]
     assert checked["run"].verdict_without_margin is layland.Verdict.YES
@@ -93,10 +93,10 @@ def test_margins_are_those_of_the_command(margin, said, command):
 def test_margins_are_exact():
     tasks = layland.TaskSet.load("demo:robot")
     for wrong in (0.05, True, 5):
-        with pytest.raises(TypeError, match="margin"):
-            tasks.check("run", margin=wrong)
+        with pytest.raises(TypeError, match="reserve"):
+            tasks.check("run", reserve=wrong)
     with pytest.raises(layland.UsageError):
-        tasks.check("run", margin="-5ms")
+        tasks.check("run", reserve="-5ms")
     assert tasks.check("run")["run"].verdict_without_margin is None
     assert tasks.check("p-edf", factor=False)["p-edf"].wcet_factor is None
 
@@ -130,5 +130,5 @@ def test_what_is_wrong_with_a_certificate_is_found():
     for wrong in ("", "{}", "[]", b"\xff", {"certificate": 2}):
         with pytest.raises(layland.UsageError, match="no certificate"):
             layland.verify(tasks, wrong)
-    with pytest.raises(layland.UsageError, match="without a margin"):
-        tasks.check("run", margin="5ms").certificate()
+    with pytest.raises(layland.UsageError, match="without a reserve"):
+        tasks.check("run", reserve="5ms").certificate()

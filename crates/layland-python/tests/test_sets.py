@@ -63,6 +63,17 @@ def test_every_format_is_written_and_read(format, tmp_path):
     assert [(task.wcet_ns, task.period_ns) for task in back] == [(2_000_000, 10_000_000), (3_000_000, 15_000_000)]
 
 
+def test_tables_are_read_by_their_titles_or_by_columns():
+    markdown = "| Task | C_i | T_i |\n|---|---|---|\n| pump | 3 | 9 |\n"
+    assert layland.TaskSet.loads(markdown, unit="ms", cpus=1).tasks[0].wcet_ns == 3_000_000
+    course = layland.TaskSet.loads("0,3,8,9\n", unit="ms", cpus=1, columns="O,C,D,T")
+    assert (course.tasks[0].period_ns, course.tasks[0].deadline_ns) == (9_000_000, 8_000_000)
+    with pytest.raises(layland.UsageError, match="`X` is not the title of a column"):
+        layland.TaskSet.loads("0,3\n", columns="X,C")
+    with pytest.raises(layland.InputError, match="this is C source, and not a task set"):
+        layland.TaskSet.loads("#include <time.h>\nint main(void) { }\n")
+
+
 def test_a_set_that_a_format_cannot_have_is_an_error(tmp_path):
     tasks = [layland.Task(f"t{k}", wcet="1us", period="5ms", priority=k) for k in range(100)]
     path = tmp_path / "set.json"

@@ -374,7 +374,7 @@ impl LimitDistance<'_> {
         let Growth { stopped_by, decided_anew, .. } = self.0;
         let stopped = stopped_by.as_ref().map(|what| format!("stopped by {what}"));
         let anew = decided_anew.map(|factor| {
-            format!("× {} if the policy decided anew which task runs where", share(factor))
+            format!("× {} if the policy could move tasks to other CPUs", share(factor))
         });
         let parts: Vec<String> = stopped.into_iter().chain(anew).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
@@ -385,7 +385,7 @@ impl LimitDistance<'_> {
             ..=0 => "no test accepts it at any factor".to_owned(),
             1000 => "at the limit: no WCET may grow".to_owned(),
             factor @ 1001.. => format!(
-                "all WCETs may grow by {}, or CPUs be {} as fast",
+                "all WCETs may grow by {}, or the CPUs could run at {} of their speed",
                 percent(factor - 1000),
                 share((1_000_000 + factor - 1) / factor)
             ),
@@ -466,8 +466,14 @@ mod tests {
     #[test]
     fn a_margin_is_told_exactly() {
         let text = |thousandths| LimitDistance(&Growth::of(thousandths)).text();
-        assert_eq!(text(1250), "all WCETs may grow by 25 %, or CPUs be 0.800 as fast");
-        assert_eq!(text(1003), "all WCETs may grow by 0.3 %, or CPUs be 0.998 as fast");
+        assert_eq!(
+            text(1250),
+            "all WCETs may grow by 25 %, or the CPUs could run at 0.800 of their speed"
+        );
+        assert_eq!(
+            text(1003),
+            "all WCETs may grow by 0.3 %, or the CPUs could run at 0.998 of their speed"
+        );
         assert_eq!(text(1000), "at the limit: no WCET may grow");
         assert_eq!(text(750), "guaranteed with all WCETs 25 % shorter, or CPUs 1.334 as fast");
         assert_eq!(text(0), "no test accepts it at any factor");

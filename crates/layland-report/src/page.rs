@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time, counted};
 use layland_trace::{Job, JobEnd, JobRecord, Labels, Summary, Trace, level_stretches, raised};
-use minijinja::{Environment, Value, context};
+use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -150,6 +150,22 @@ fn parts<'a>(report: &'a Report, labels: &'a Labels) -> Parts<'a> {
     }
 }
 
+/// Marks up a message of the program: what it writes between backticks is code. Everything in it is
+/// escaped first, and a backtick without a second one stays.
+fn code(text: &str) -> Value {
+    let escaped = HtmlEscape(text).to_string();
+    let mut marked = String::with_capacity(escaped.len());
+    let mut rest = escaped.as_str();
+    while let Some((before, inside, after)) = rest.split_once('`').and_then(|(before, after)| {
+        let (inside, after) = after.split_once('`')?;
+        Some((before, inside, after))
+    }) {
+        marked += &format!("{before}<code>{inside}</code>");
+        rest = after;
+    }
+    Value::from_safe_string(marked + rest)
+}
+
 fn render(report: &Report) -> String {
     let labels = whole_labels(report);
     let Parts { data, packed, panels, lines, words, tables, misses, .. } = parts(report, &labels);
@@ -157,6 +173,7 @@ fn render(report: &Report) -> String {
     let charts = !(report.runs.is_empty() && report.distributions.is_empty());
     let inline = Inline::of(charts);
     let mut environment = Environment::new();
+    environment.add_filter("code", code);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text).expect("the template is valid");
     }

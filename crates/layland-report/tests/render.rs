@@ -186,6 +186,24 @@ fn the_first_miss_is_explained() {
     assert_eq!(blame(&Run::new("none", Trace::default()), &Labels::of(&system), &system), None);
 }
 
+/// Messages write names between backticks, which a page shows as code. No name becomes markup, and
+/// a backtick without a second one stays as it is.
+#[test]
+fn what_is_between_backticks_is_code() {
+    let mut report = naughty();
+    let texts = ["`heavy` is late on `a<b>`", "one ` alone", "`a` and `b"];
+    report.lines = texts.map(|text| Line::new(Severity::Bad, text)).to_vec();
+    let page = report.html();
+    for shown in [
+        "<code>heavy</code> is late on <code>a&lt;b&gt;</code>",
+        "one ` alone",
+        "<code>a</code> and `b",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    assert!(!page.contains("`heavy`") && !page.contains("on a<b>"));
+}
+
 #[test]
 fn a_large_sample_is_never_drawn_too_high() {
     let values = || (0..1234).map(|k| Duration::from_ns(k * k));

@@ -45,7 +45,7 @@ impl Daemon {
         std::fs::create_dir_all(folder)?;
         let socket = folder.join("daemon.socket");
         let mut child = Command::new(program)
-            .args(["daemon", "--cpus", "0", "--socket"])
+            .args(["daemon", "--on-cpus", "0", "--socket"])
             .arg(&socket)
             .args(more)
             .stdin(Stdio::null())

@@ -2,7 +2,7 @@
 //! messages to standard error, and returns an exit code that reports the outcome. It contains no
 //! algorithm.
 
-use crate::cli::{Cli, Colour, Command};
+use crate::cli::{self, Colour, Command};
 #[cfg(feature = "lab")]
 use crate::commands::lab;
 #[cfg(target_os = "linux")]
@@ -12,8 +12,7 @@ use crate::commands::{
     simulate,
 };
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::{command_line, terminal, working};
-use clap::{CommandFactory, Parser};
+use crate::ui::{command_line, hints, names, terminal, working};
 use layland_model::acts_on_a_terminal;
 use layland_policy::Registry;
 use std::ffi::OsString;
@@ -47,11 +46,15 @@ pub fn main_of(registry: &Registry, arguments: Vec<OsString>) -> u8 {
 
 /// Executes what the command line asks for.
 fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
-    let mut cli = match Cli::try_parse_from(&arguments) {
+    let mut cli = match cli::parse(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return Ok(not_parsed(&error, &arguments)),
+        Err(mut error) => {
+            hints::improve(&mut error, &arguments, registry);
+            return Ok(not_parsed(&error, &arguments));
+        }
     };
     command_line::keep(&arguments);
+    names::keep(registry);
     match cli.color {
         Colour::Auto => {}
         Colour::Always => anstream::ColorChoice::Always.write_global(),
@@ -127,8 +130,8 @@ fn carried_out(registry: &Registry, command: &mut Command) -> Outcome {
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(registry, args),
         Command::Schema(args) => schema::run(args),
-        Command::Completions { shell } => completions::run(registry, Cli::command(), *shell),
-        Command::Man(args) => man::run(Cli::command(), args),
+        Command::Completions { shell } => completions::run(registry, cli::command(), *shell),
+        Command::Man(args) => man::run(cli::command(), args),
     }
 }
 
@@ -176,6 +179,6 @@ mod tests {
 
     #[test]
     fn the_arguments_are_consistent() {
-        Cli::command().debug_assert();
+        cli::command().debug_assert();
     }
 }

@@ -117,7 +117,7 @@ fn every_command_has_the_policy_of_ones_own() {
     let [file, out] = ["experiment.toml", "lab"].map(|name| folder.join(name));
     std::fs::write(&file, EXPERIMENT).expect("it can be written");
     let [file, out] = [&file, &out].map(|path| path.to_str().expect("UTF-8"));
-    let output = run("own_policy", &["lab", "run", file, "--out", out, "--fresh", "--quiet"]);
+    let output = run("own_policy", &["lab", "run", file, "--output", out, "--fresh", "--quiet"]);
     assert!(text(output).contains("claims: 2 holds"));
 }
 

@@ -63,13 +63,13 @@ fn who_does_not_fit_is_refused_with_what_would() {
         return;
     }
     // All threads on CPU 0, regardless of the number of CPUs.
-    let too_much = output(&["exec", "--dl", "99ms/100ms", "--cpus", "0", "--dry-run"]);
+    let too_much = output(&["exec", "--dl", "99ms/100ms", "--on-cpus", "0", "--dry-run"]);
     assert_eq!(too_much.status.code(), Some(1), "{too_much:?}");
     let said = text(&too_much.stderr);
     assert!(said.contains("99 ms of every 100 ms cannot be guaranteed under dl"), "{said}");
     assert!(said.contains("a runtime of") && said.contains("would fit"), "{said}");
     let of = |name: &'static str, runtime: &'static str, time: &'static str| {
-        ["exec", "--dl", runtime, "--cpus", "0", "--name", name, "--", "sleep", time]
+        ["exec", "--dl", runtime, "--on-cpus", "0", "--name", name, "--", "sleep", time]
     };
     let mut first = started(&of("first", "60ms/100ms", "30"));
     let second = of("second", "85ms/100ms", "0");
@@ -132,8 +132,18 @@ fn priorities_follow_who_comes() {
     }
     let arguments = |name, period| {
         [
-            "exec", "--dl", period, "--policy", "p-dm", "--cpus", "0", "--name", name, "--",
-            "sleep", "30",
+            "exec",
+            "--dl",
+            period,
+            "--policy",
+            "p-dm",
+            "--on-cpus",
+            "0",
+            "--name",
+            name,
+            "--",
+            "sleep",
+            "30",
         ]
     };
     let mut slow = started(&arguments("slow", "10ms/200ms"));
@@ -173,7 +183,7 @@ fn programs_of_one_priority_share_one_of_the_kernel() {
     for (name, priority) in [("low", 7), ("left", 3), ("right", 3)] {
         let path = set(name, priority);
         let arguments =
-            ["exec", &path, "-p", "p-fp", "--cpus", "0", "--name", name, "--", "sleep", "30"];
+            ["exec", &path, "-p", "p-fp", "--on-cpus", "0", "--name", name, "--", "sleep", "30"];
         running.push((name, started(&arguments)));
     }
     let found = || -> Vec<(String, i64, i64)> {

@@ -196,7 +196,7 @@ fn sound_goes_through_two_processes() {
     let mut arguments = vec!["exec", set, "--name", "sound"];
     let traced = can_trace();
     if traced {
-        arguments.extend(["--report", seen.to_str().unwrap()]);
+        arguments.extend(["--output", seen.to_str().unwrap()]);
     }
     arguments.extend(["--", "python3", program]);
     let _noise = Noise::start();

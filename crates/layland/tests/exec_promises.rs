@@ -77,7 +77,7 @@ fn what_the_kernel_keeps_is_counted() {
         return common::skipped("real-time throttling or the fair server, as kernels have them");
     }
     let asked = |policy: &str, dl: &str| {
-        output(&["exec", "--dl", dl, "-p", policy, "--cpus", "0", "--dry-run"])
+        output(&["exec", "--dl", dl, "-p", policy, "--on-cpus", "0", "--dry-run"])
     };
     // A demand of 980 ms and of 1 s in each second. The latter is a single long job.
     for dl in ["9800us/10ms", "3900ms/4s"] {
@@ -108,7 +108,7 @@ fn real_time_threads_of_others_are_counted() {
         return;
     }
     let asked =
-        || output(&["exec", "--dl", "5500us/10ms", "-p", "p-dm", "--cpus", "0", "--dry-run"]);
+        || output(&["exec", "--dl", "5500us/10ms", "-p", "p-dm", "--on-cpus", "0", "--dry-run"]);
     assert_eq!(asked().status.code(), Some(0));
     for class in ["-f", "-r"] {
         let above = stranger(&["taskset", "-c", "0", "chrt", class, "97"], "8", "20");
@@ -155,7 +155,7 @@ fn the_limit_of_a_control_group_is_counted() {
         let script = format!("echo $$ > {group}/tasks; exec \"$@\"");
         let mut command = Command::new("sh");
         command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_layland"), "exec", "--dl"]);
-        command.args(["3500us/10ms", "-p", "p-dm", "--cpus", "0", "--dry-run"]);
+        command.args(["3500us/10ms", "-p", "p-dm", "--on-cpus", "0", "--dry-run"]);
         command.env("NO_COLOR", "1").env("COLUMNS", "200").output().unwrap()
     };
     let (refused, admitted) = (asked("300000"), asked("400000"));
@@ -219,7 +219,7 @@ fn what_comes_after_the_admission_withdraws_the_promise() {
         assert!(said.contains("no longer holds: ") && said.contains("did not hold"), "{said}");
     }
     // A thread with a priority above ours.
-    let arguments = ["--dl", "5500us/10ms", "-p", "p-dm", "--cpus", "0"];
+    let arguments = ["--dl", "5500us/10ms", "-p", "p-dm", "--on-cpus", "0"];
     let above = ["taskset", "-c", "0", "chrt", "-f", "97"];
     let (code, said) = with_a_sleeper(&arguments, |_| Some(stranger(&above, "8", "20")));
     assert_eq!(code, Some(1), "{said}");
@@ -234,7 +234,7 @@ fn a_change_from_outside_withdraws_the_promise() {
     if !can_reserve() || !can_fifo() {
         return;
     }
-    let arguments = ["--dl", "1ms/100ms", "-p", "p-dm", "--cpus", "0"];
+    let arguments = ["--dl", "1ms/100ms", "-p", "p-dm", "--on-cpus", "0"];
     let changes: [&[&str]; 2] = [&["chrt", "-o", "-p", "0"], &["taskset", "-pc", "1"]];
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     for change in changes.into_iter().take(cpus) {

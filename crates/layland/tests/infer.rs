@@ -79,7 +79,7 @@ fn a_set_that_is_inferred_goes_through_check_and_sim() {
     let (exit, out, _) = said(&run(&["sim", name(&set), "-p", "p-fp,p-edf", "--check"]));
     assert_eq!(exit, 0, "{out}");
     // Write to standard output, with a quantile, a margin and the measured values.
-    let options = ["--wcet", "p50", "--margin", "2", "--round", "0%", "--affinity", "none"];
+    let options = ["--wcet", "p50", "--factor", "2", "--round", "0%", "--affinity", "none"];
     let (exit, out, _) = said(&run(&[&["trace", "infer", name(&trace)][..], &options].concat()));
     assert_eq!(exit, 0);
     assert!(out.contains("period = \"9999.3us\" # as seen"), "{out}");
@@ -88,7 +88,7 @@ fn a_set_that_is_inferred_goes_through_check_and_sim() {
     // Select a thread by its name, regardless of its class.
     let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--thread", "^sh$"]));
     assert!(out.contains("name = \"sh\"") && !out.contains("sensor\""), "{out}");
-    let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--pid", "71"]));
+    let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--tid", "71"]));
     assert!(out.contains("name = \"filter\"") && !out.contains("name = \"sensor\""), "{out}");
 }
 
@@ -339,8 +339,8 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     let no_cpu = "x 7 12.000345: sched:sched_switch: prev_comm=a\n";
     one_error(infer(no_cpu, &[]), 3, "line 1 does not say on which CPU it happened");
     one_error(infer(&pipeline(), &["--thread", "nobody"]), 3, "no thread has such a name or id");
-    one_error(infer(&pipeline(), &["--thread", "("]), 2, "--comm is not a regular expression");
-    one_error(infer(&pipeline(), &["--margin", "0"]), 2, "a factor above 0");
+    one_error(infer(&pipeline(), &["--thread", "("]), 2, "--thread is not a regular expression");
+    one_error(infer(&pipeline(), &["--factor", "0"]), 2, "a factor above 0");
     for (option, value) in [("--wcet", "p0"), ("--wcet", "most"), ("--round", "11%")] {
         one_error(infer(&pipeline(), &[option, value]), 2, "write ");
     }
@@ -470,7 +470,7 @@ fn what_runs_now_is_inferred() {
     let child = Command::new("python3").args(["-c", script]).spawn();
     let Ok(mut child) = child else { return common::skipped("python3") };
     let pid = child.id().to_string();
-    let output = run(&["trace", "infer", "--live", "2s", "--pid", &pid, "--json"]);
+    let output = run(&["trace", "infer", "--live", "2s", "--tid", &pid, "--json"]);
     child.kill().expect("it runs");
     child.wait().expect("it ends");
     let told = String::from_utf8_lossy(&output.stderr);

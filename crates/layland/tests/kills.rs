@@ -48,7 +48,7 @@ fn run(policy: &str, duration: &str) -> Command {
         "--engine",
         "deadline",
     ]);
-    command.args(["--policy", policy, "--duration", duration]).env("NO_COLOR", "1");
+    command.args(["--policy", policy, "--until", duration]).env("NO_COLOR", "1");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -94,10 +94,10 @@ fn a_run_without_a_free_cpu_names_who_has_it() {
             "1",
             "-p",
             "p-edf",
-            "--duration",
+            "--until",
             "1500ms",
         ]);
-        command.args(["--host-cpus", cpu, "--json"]).env("NO_COLOR", "1");
+        command.args(["--on-cpus", cpu, "--json"]).env("NO_COLOR", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     };
@@ -116,7 +116,7 @@ fn a_run_without_a_free_cpu_names_who_has_it() {
                             (pid {pid}, CPU 0)"
     );
     assert!(said(&second).contains(&expected), "{}", said(&second));
-    assert!(said(&second).contains("--host-cpus"), "{}", said(&second));
+    assert!(said(&second).contains("--on-cpus"), "{}", said(&second));
     // A run that may choose takes the other CPU.
     if third.status.code() == Some(2) {
         return common::skipped("two CPUs");

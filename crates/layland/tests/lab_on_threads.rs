@@ -20,7 +20,7 @@ fn measured(name: &str, experiment: &str) -> (String, PathBuf) {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("t.toml"), experiment).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_layland"))
-        .args(["lab", "run", "t.toml", "--real-threads", "--quiet", "--out", "out"])
+        .args(["lab", "run", "t.toml", "--real-threads", "--quiet", "--output", "out"])
         .current_dir(&folder)
         .output()
         .unwrap();

@@ -106,7 +106,7 @@ fn a_recording_ends_with_its_command_and_leaves_nothing() {
     let name = path.to_str().expect("the path is UTF-8");
     let output = run(&["trace", "record", "-o", name, "--buffer", "16384", "--", "sleep", "0.2"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let stats = run(&["trace", "stats", name, "--comm", "^sleep$", "--json"]);
+    let stats = run(&["trace", "stats", name, "--thread", "^sleep$", "--json"]);
     let document = json(&stats);
     assert_eq!(document["source"]["lost_events"], 0);
     assert_eq!(document["source"]["inferred"], true);
@@ -124,7 +124,7 @@ fn a_recording_that_is_killed_leaves_nothing() {
     let path = file("killed.txt");
     let name = path.to_str().expect("the path is UTF-8");
     for milliseconds in [20, 150, 400] {
-        kill_after(&["trace", "record", "-o", name, "--duration", "60s"], milliseconds);
+        kill_after(&["trace", "record", "-o", name, "--until", "60s"], milliseconds);
     }
 }
 
@@ -368,7 +368,7 @@ fn the_kernel_itself_is_a_policy() {
     }
     let before = admission();
     let mut args = AS_IT_IS.to_vec();
-    args.extend(["--duration", "190ms", "--json"]);
+    args.extend(["--until", "190ms", "--json"]);
     let output = run(&args);
     if output.status.code() == Some(5) {
         common::skipped("two CPUs");
@@ -395,7 +395,7 @@ fn admission_control_is_on_again_after_a_kill() {
     }
     let before = admission();
     let mut args = AS_IT_IS.to_vec();
-    args.extend(["--duration", "60s"]);
+    args.extend(["--until", "60s"]);
     let mut was_off = false;
     for milliseconds in [10, 120, 400, 1000] {
         let mut child =
@@ -434,7 +434,7 @@ fn an_engine_that_cannot_says_why() {
     );
     refused(&["-t", "a=90ms/100ms", "-t", "b=50ms/100ms"], "at most 0.");
     refused(&["-t", "a=20ms/10s"], "the kernel takes periods of 100 us to 4.19 s");
-    refused(&["-t", "a=20ms/100ms", "--margin", "90ms"], "more than its deadline");
+    refused(&["-t", "a=20ms/100ms", "--reserve", "90ms"], "more than its deadline");
 }
 
 #[test]
@@ -528,16 +528,16 @@ fn every_dialect_is_read() {
         assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
         assert_eq!(json(&output)["summary"]["total"]["completed"], 6, "{name}");
     }
-    let perf = run(&["trace", "stats", &sample("perf.txt"), "--comm", "odd|my", "--json"]);
+    let perf = run(&["trace", "stats", &sample("perf.txt"), "--thread", "odd|my", "--json"]);
     assert_eq!(json(&perf)["source"]["inferred"], true);
     let nothing = run(&["trace", "stats", &sample("perf.txt")]);
     assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
-    assert!(String::from_utf8_lossy(&nothing.stderr).contains("--comm REGEX"));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("--thread REGEX"));
 }
 
 #[test]
 fn lost_events_allow_no_verdict() {
-    let output = run(&["trace", "stats", &sample("tracefs-overwritten.txt"), "--comm", "odd|my"]);
+    let output = run(&["trace", "stats", &sample("tracefs-overwritten.txt"), "--thread", "odd|my"]);
     assert_eq!(output.status.code(), Some(6), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("dropped"));
 }

@@ -1,4 +1,4 @@
-//! `--margin` of `check` and `run`: the analysis applies to what a run reserves.
+//! `--reserve` of `check` and `run`: the analysis applies to what a run reserves.
 
 #[cfg(target_os = "linux")]
 mod common;
@@ -42,13 +42,13 @@ fn a_guarantee_without_the_margin_is_none_with_it() {
         let without = found(&FULL, spec, &[]);
         assert_eq!(without["verdict"], "yes", "{spec}");
         assert_eq!(without.get("reserved"), None, "{spec}");
-        let small = found(&FULL, spec, &["--margin", "500us"]);
+        let small = found(&FULL, spec, &["--reserve", "500us"]);
         assert_eq!(small["verdict"], "yes", "{spec}");
-        let with = found(&FULL, spec, &["--margin", "5ms"]);
+        let with = found(&FULL, spec, &["--reserve", "5ms"]);
         assert_eq!(with["verdict"], "no", "{spec}");
         assert_eq!(with["reserved"]["verdict_without"], "yes", "{spec}");
     }
-    let args = [&["check"][..], &FULL, &["-p", "run,p-edf", "--margin", "5ms"]].concat();
+    let args = [&["check"][..], &FULL, &["-p", "run,p-edf", "--reserve", "5ms"]].concat();
     let output = layland(&args);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("guaranteed without the margin, and not with it: run\n"), "{text}");
@@ -60,7 +60,7 @@ fn bounds_are_those_of_what_is_reserved() {
     let of = |margin: &[&str]| found(&FULL, "amc", margin)["bounds"][1]["ns"].take();
     assert_eq!(of(&[]), 36_000_000);
     // Two jobs of a and one of b, each a millisecond longer.
-    assert_eq!(of(&["--margin", "1ms"]), 39_000_000);
+    assert_eq!(of(&["--reserve", "1ms"]), 39_000_000);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_is_analysed_is_what_a_run_reserves_under_every_policy() {
     for info in &registry {
         let Ok(policy) = registry.build(&info.name, &system) else { continue };
         for (text, margin) in &cases {
-            let found = found(&FULL, &info.name, &["--margin", text]);
+            let found = found(&FULL, &info.name, &["--reserve", text]);
             let reserves = Reserves::of(&*policy);
             let reserved = reserves.larger(&system, margin);
             let expected: Vec<Value> = match reserves {
@@ -114,11 +114,11 @@ fn many_sets_are_analysed_with_their_margins() {
             name
         })
         .collect();
-    let args = ["check", &files[0], &files[1], "-p", "run", "--margin", "2ms"];
+    let args = ["check", &files[0], &files[1], "-p", "run", "--reserve", "2ms"];
     let text = String::from_utf8_lossy(&layland(&args).stdout).into_owned();
     assert!(text.contains("run: 2 guaranteed"), "one that has no room takes what there is: {text}");
     assert!(text.contains("analysed is what a run reserves with a margin of 2ms: "), "{text}");
-    let one = layland(&["check", &files[0], "-p", "run", "--margin", "2ms"]);
+    let one = layland(&["check", &files[0], "-p", "run", "--reserve", "2ms"]);
     let text = String::from_utf8_lossy(&one.stdout);
     assert!(text.contains("no room for the whole margin before the deadline: a\n"), "{text}");
     let lines = layland(&[&args[..], &["--json"]].concat());
@@ -135,7 +135,7 @@ fn many_sets_are_analysed_with_their_margins() {
 #[test]
 fn a_margin_is_read_or_explained() {
     for (text, what) in [("-3", "not negative"), ("-1ms", "not negative"), ("5 apples", "unit")] {
-        let margin = format!("--margin={text}");
+        let margin = format!("--reserve={text}");
         let output = layland(&[&["check"][..], &FULL, &[&margin]].concat());
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{told}");
@@ -147,8 +147,7 @@ fn a_margin_is_read_or_explained() {
 #[cfg(target_os = "linux")]
 fn logged(spec: &str, margin: &str) -> Option<System> {
     let file = format!("{}/margin-{}.log", env!("CARGO_TARGET_TMPDIR"), spec.replace(':', "-"));
-    let run =
-        ["-p", spec, "--margin", margin, "--duration", "45ms", "--log", &file, "--json", "-q"];
+    let run = ["-p", spec, "--reserve", margin, "--until", "45ms", "--log", &file, "--json", "-q"];
     let output = layland(&[&["run"][..], &FULL, &run].concat());
     if output.status.code() == Some(5) {
         common::skipped("CAP_SYS_NICE");
@@ -170,7 +169,7 @@ fn the_log_of_a_run_has_what_check_analyses() {
         if registry.build(&info.name, &system).is_err() {
             continue;
         }
-        let found = found(&FULL, &info.name, &["--margin", "500us"]);
+        let found = found(&FULL, &info.name, &["--reserve", "500us"]);
         assert!(found["refused"].is_null(), "{}: {found}", info.name);
         let Some(run) = logged(&info.name, "500us") else { return };
         let tasks = found["reserved"]["tasks"].as_array().expect("tasks are a list");
@@ -191,7 +190,7 @@ fn the_log_of_a_run_has_what_check_analyses() {
 #[test]
 fn a_run_says_that_its_margin_costs_the_guarantee() {
     let run = |spec: &str, margin: &str| {
-        let run = ["run", "-p", spec, "--margin", margin, "--duration", "45ms", "--json"];
+        let run = ["run", "-p", spec, "--reserve", margin, "--until", "45ms", "--json"];
         layland(&[&run[..], &FULL].concat())
     };
     // RUN rejects sets that it cannot guarantee. The message states that it accepts the set without
@@ -201,14 +200,14 @@ fn a_run_says_that_its_margin_costs_the_guarantee() {
     assert_eq!(refused.status.code(), Some(1), "{told}");
     assert!(told.contains("takes the set without the margin of 5ms"), "{told}");
     // The set needs a whole CPU, under a policy that accepts it nevertheless.
-    let whole = ["-t", "a=9ms/20ms", "-t", "b=11ms/20ms", "--cpus", "1", "--margin", "5ms"];
-    let dl = [&["run", "-p", "dl", "--duration", "45ms"][..], &whole].concat();
+    let whole = ["-t", "a=9ms/20ms", "-t", "b=11ms/20ms", "--cpus", "1", "--reserve", "5ms"];
+    let dl = [&["run", "-p", "dl", "--until", "45ms"][..], &whole].concat();
     let told = String::from_utf8_lossy(&layland(&dl).stderr).into_owned();
     assert!(told.contains("guaranteed without the margin of 5ms"), "{told}");
-    assert!(told.contains("check --policy dl --margin 5ms says why"), "{told}");
+    assert!(told.contains("check --policy dl --reserve 5ms says why"), "{told}");
     // A bound for the set as it is would not apply to the run.
     let limited = layland(&[&dl[..], &["--fail-on", "b:response>bound"]].concat());
     let told = String::from_utf8_lossy(&limited.stderr);
     assert_eq!(limited.status.code(), Some(2), "{told}");
-    assert!(told.contains("check --policy dl --margin 5ms --bounds shows"), "{told}");
+    assert!(told.contains("check --policy dl --reserve 5ms --bounds shows"), "{told}");
 }

@@ -52,7 +52,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn a_run_is_a_result_with_its_overheads() {
     let _alone = alone();
-    let arguments = with(&["-p", "p-edf", "--duration", "500ms", "--check"]);
+    let arguments = with(&["-p", "p-edf", "--until", "500ms", "--check"]);
     let Some(output) = output(&arguments) else { return };
     let result = json(&output);
     assert_eq!(result["broken_rules"].as_array().map(Vec::len), Some(0), "{result:#}");
@@ -75,7 +75,7 @@ fn a_run_is_a_result_with_its_overheads() {
 fn a_limit_decides_what_fails_of_a_run() {
     let _alone = alone();
     let junit = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.xml");
-    let short = ["-p", "p-edf", "--duration", "300ms", "--junit", junit, "--fail-on"];
+    let short = ["-p", "p-edf", "--until", "300ms", "--junit", junit, "--fail-on"];
     // No response takes a second in a run of 300 ms, and none takes only a microsecond.
     for (limit, fails) in [("response>1s", false), ("a:response>1us", true), ("misses>99%", false)]
     {
@@ -91,7 +91,7 @@ fn a_limit_decides_what_fails_of_a_run() {
         assert!(xml.contains(&failures), "{xml}");
     }
     fs::remove_file(junit).unwrap();
-    let overrun = ["-p", "p-edf", "--duration", "300ms", "--overrun", "b=1.5x"];
+    let overrun = ["-p", "p-edf", "--until", "300ms", "--overrun", "b=1.5x"];
     let limited = [&overrun[..], &["--fail-on", "b:response>bound"]].concat();
     let Some(output) = output(&with(&limited)) else { return };
     let told = String::from_utf8(output.stderr).unwrap();
@@ -102,7 +102,7 @@ fn a_limit_decides_what_fails_of_a_run() {
 #[test]
 fn an_overrun_misses_deadlines() {
     let _alone = alone();
-    let more = ["-p", "p-edf", "--duration", "400ms", "--overrun", "b=6x", "--seed", "3"];
+    let more = ["-p", "p-edf", "--until", "400ms", "--overrun", "b=6x", "--seed", "3"];
     let Some(output) = output(&with(&more)) else { return };
     let code = output.status.code();
     assert!(code == Some(1) || code == Some(6), "{code:?}");
@@ -134,7 +134,7 @@ fn without_the_right_it_says_what_it_needs() {
     fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).unwrap();
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
-    let output = command.args(with(&["-p", "p-edf", "--duration", "100ms"])).output();
+    let output = command.args(with(&["-p", "p-edf", "--until", "100ms"])).output();
     fs::remove_file(&copy).unwrap();
     let Ok(output) = output else { return common::skipped("setpriv") };
     let text = String::from_utf8_lossy(&output.stderr);
@@ -158,7 +158,7 @@ fn throttling_is_foreseen() {
         return common::skipped("throttling of real-time threads");
     }
     let run = |task: &str| {
-        layland(&["run", "-t", task, "--cpus", "1", "-p", "p-edf", "--duration", "50ms"])
+        layland(&["run", "-t", task, "--cpus", "1", "-p", "p-edf", "--until", "50ms"])
             .output()
             .unwrap()
     };
@@ -185,7 +185,7 @@ fn a_limit_on_processes_is_told() {
         fs::write(group.join("pids.max"), most).unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", run]).arg(&group).arg(env!("CARGO_BIN_EXE_layland"));
-        let output = command.args(with(&["-p", "p-edf", "--duration", "50ms"])).output().unwrap();
+        let output = command.args(with(&["-p", "p-edf", "--until", "50ms"])).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(5), "pids.max = {most}: {said}");
         assert!(said.contains("see ulimit -u, and pids.max"), "pids.max = {most}: {said}");
@@ -204,7 +204,7 @@ fn a_parent_that_may_not_fork_is_told() {
     let _alone = alone();
     let mut command = Command::new("chrt");
     command.args(["-d", "-T", "10000000", "-D", "100000000", "-P", "100000000", "0"]);
-    command.arg(env!("CARGO_BIN_EXE_layland")).args(with(&["-p", "p-edf", "--duration", "50ms"]));
+    command.arg(env!("CARGO_BIN_EXE_layland")).args(with(&["-p", "p-edf", "--until", "50ms"]));
     let Ok(output) = command.output() else { return common::skipped("chrt") };
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if said.starts_with("chrt") {
@@ -218,7 +218,7 @@ fn a_parent_that_may_not_fork_is_told() {
 fn a_log_replays() {
     let _alone = alone();
     let log = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.log");
-    let more = ["-p", "dl", "--duration", "300ms", "--log", log];
+    let more = ["-p", "dl", "--until", "300ms", "--log", log];
     let Some(output) = output(&with(&more)) else { return };
     assert!([0, 1, 6].contains(&output.status.code().unwrap()));
     let replayed = layland(&["run", "--replay", log, "--json"]).output().unwrap();
@@ -282,7 +282,7 @@ fn nothing_is_left_of_a_killed_run() {
     let mut was_real_time = 0;
     // Instants from the start of the process to the middle of the run, in milliseconds.
     for pause in [1, 7, 23, 60, 110, 190, 320, 700] {
-        let mut child = start(&["-p", "p-edf", "--duration", "20s"]);
+        let mut child = start(&["-p", "p-edf", "--until", "20s"]);
         sleep(Duration::from_millis(pause));
         let mut pids = children(child.id());
         was_real_time += real_time_threads(child.id());
@@ -311,7 +311,7 @@ fn nothing_is_left_of_a_killed_run() {
 #[test]
 fn an_interrupt_keeps_what_there_is() {
     let _alone = alone();
-    let child = start(&["-p", "p-edf", "--duration", "20s"]);
+    let child = start(&["-p", "p-edf", "--until", "20s"]);
     sleep(Duration::from_millis(1500));
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());

@@ -85,7 +85,7 @@ fn verdicts() {
     let overheads = ["check", "-t", "a=1ms/10ms", "-p", "rms,p-edf,dl", "--json"];
     is("check", &overheads);
     for margin in ["5ms", "0.05"] {
-        let margin = [&overheads[..], &["--margin", margin]].concat();
+        let margin = [&overheads[..], &["--reserve", margin]].concat();
         assert_eq!(is("check", &margin)["policies"].as_array().map(Vec::len), Some(3));
     }
     let folder = folder("schema-check");

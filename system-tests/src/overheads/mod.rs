@@ -127,16 +127,16 @@ impl Traces {
             (name.to_owned(), line)
         };
         let [five, six] = STRETCH.map(|factor| format!("--stretch {factor}x"));
-        let (native, ours) = ("--policy dl --engine deadline", "--policy dl-sp --margin 0");
+        let (native, ours) = ("--policy dl --engine deadline", "--policy dl-sp --reserve 0");
         vec![
             run(
                 "five-dl",
                 "demo:affinity-defect",
-                &format!("{native} {five} --duration 1200ms --host-cpus 1-3"),
+                &format!("{native} {five} --until 1200ms --on-cpus 1-3"),
             ),
-            run("six-dl", "six.toml", &format!("{native} {six} --duration 190ms --host-cpus 1-2")),
-            run("five-dl-sp", "demo:affinity-defect", &format!("{ours} {five} --duration 1200ms")),
-            run("six-dl-sp", "demo:push-defect", &format!("{ours} {six} --duration 190ms")),
+            run("six-dl", "six.toml", &format!("{native} {six} --until 190ms --on-cpus 1-2")),
+            run("five-dl-sp", "demo:affinity-defect", &format!("{ours} {five} --until 1200ms")),
+            run("six-dl-sp", "demo:push-defect", &format!("{ours} {six} --until 190ms")),
         ]
     }
 
@@ -321,15 +321,15 @@ impl OverheadSystems<'_> {
         let OverheadSystems { cpus, amount, .. } = self;
         for (tasks, index) in self.systems() {
             let set = format!("{tasks}-{index}.toml");
-            let time = format!("--duration {}s", amount.seconds);
+            let time = format!("--until {}s", amount.seconds);
             let native = format!(
-                "layland run {set} --policy dl --engine deadline --force {time} --host-cpus 1-{cpus} --chart none"
+                "layland run {set} --policy dl --engine deadline --force {time} --on-cpus 1-{cpus} --chart none"
             );
             let name = |what: &str| format!("{what}-{tasks}-{index}");
             commands.push((name("push"), tracing(&[PUSH, MOVES], &native)));
             commands.push((name("others"), tracing(&OTHERS, &native)));
             for policy in ["dl", "dl-sp"] {
-                let line = format!("layland run {set} --policy {policy} --margin 0 {time} --json");
+                let line = format!("layland run {set} --policy {policy} --reserve 0 {time} --json");
                 commands.push((name(policy), line));
             }
         }
@@ -383,7 +383,7 @@ pub fn on_host(program: &Path, folder: &Path, amount: Amount) -> Result<Measured
                     .arg(&set)
                     // The manager shares a CPU with the tasks, because the machine has no other.
                     .args(["--policy", policy, "--manager", "shared"])
-                    .args(["--margin", "0", "--json", "--duration"])
+                    .args(["--reserve", "0", "--json", "--until"])
                     .arg(format!("{}s", amount.seconds))
                     .output()
                     .map_err(|error| error.to_string())?;

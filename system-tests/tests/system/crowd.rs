@@ -15,13 +15,14 @@ const SOCKET: &str = "/tmp/ext.socket";
 
 fn commands() -> Vec<(&'static str, String)> {
     let start = format!(
-        "layland daemon --socket {SOCKET} --cpus 1-2 >/tmp/daemon.out 2>&1 & \
+        "layland daemon --socket {SOCKET} --on-cpus 1-2 >/tmp/daemon.out 2>&1 & \
          while ! grep -q CPU /tmp/daemon.out; do sleep 0.1; done"
     );
     // Ordinary threads come before those of sched_ext: keep everything else on the first CPU.
     let crowd = format!(
         "(taskset 1 workload as 2001 workload crowd {SOCKET} 1 16 15000 >/tmp/crowd 2>&1) & \
-         {}; sleep 5; taskset 1 layland exec --socket {SOCKET} --engine ext -q --cpus 1 --dl 40ms/100ms --name ctl -- \
+         {}; sleep 5; taskset 1 layland exec --socket {SOCKET} --engine ext -q --on-cpus 1 --dl 40ms/100ms \
+         --name ctl -- \
          workload periodic 4000 100000 150 40000; code=$?; \
          i=0; while ! grep -q left /tmp/crowd && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done; \
          cat /tmp/crowd; exit $code",

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Keeps all other threads on the first CPU, as ordinary threads come before those of sched_ext.
 fn start(cpus: &str) -> String {
     format!(
-        "layland daemon --socket /tmp/ext.socket --cpus {cpus} --log /tmp/ext.log >/tmp/daemon.out 2>&1 & \
+        "layland daemon --socket /tmp/ext.socket --on-cpus {cpus} --log /tmp/ext.log >/tmp/daemon.out 2>&1 & \
          echo $! >/tmp/daemon.pid; while ! grep -q CPUs /tmp/daemon.out; do sleep 0.1; done"
     )
 }
@@ -35,7 +35,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
     // The mask in the format of `taskset`.
     let mask = format!("{:x}", 1 << a);
     let hog = |dl: &str, ms: u32| {
-        exec(&format!("-q --cpus {a} --dl {dl} --name hog"), &format!("workload hog {ms}"))
+        exec(&format!("-q --on-cpus {a} --dl {dl} --name hog"), &format!("workload hog {ms}"))
     };
     // The thread that works, and not the client whose command line contains the same words.
     let victim = "victim=$(busybox pidof workload)";
@@ -60,9 +60,9 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                  wait $d; code=$?; layland exec --list; wait $a $b $c; cat /tmp/hog1 /tmp/hog2 /tmp/other; \
                  exit $code",
                 hog("2ms/10ms", 3_500),
-                exec(&format!("-q --cpus {b} --dl 10ms/20ms --name greedy"), "workload hog 3500"),
-                exec(&format!("-q --cpus {b} --dl 4ms/20ms --name other"), "workload periodic 500 20000 100 4000"),
-                exec(&format!("-q --cpus {a} --dl 4ms/10ms --name ctl"), "workload periodic 500 10000 150 4000"),
+                exec(&format!("-q --on-cpus {b} --dl 10ms/20ms --name greedy"), "workload hog 3500"),
+                exec(&format!("-q --on-cpus {b} --dl 4ms/20ms --name other"), "workload periodic 500 20000 100 4000"),
+                exec(&format!("-q --on-cpus {a} --dl 4ms/10ms --name ctl"), "workload periodic 500 10000 150 4000"),
             ),
         ),
         ("idle", until("disabled")),
@@ -71,8 +71,8 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             "wide",
             format!(
                 "({}) & a=$!; ({}) & b=$!; sleep 0.5; {}; code=$?; wait $a $b; exit $code",
-                exec(&format!("-q --cpus {all} --dl 8ms/20ms --name free"), "workload hog 2500"),
-                exec(&format!("-q --cpus {all} --dl 8ms/20ms --name second"), "workload periodic 1200 20000 80 8000"),
+                exec(&format!("-q --on-cpus {all} --dl 8ms/20ms --name free"), "workload hog 2500"),
+                exec(&format!("-q --on-cpus {all} --dl 8ms/20ms --name second"), "workload periodic 1200 20000 80 8000"),
                 exec("-q --dl 4ms/20ms --name third", "workload periodic 600 20000 80 4000"),
             ),
         ),
@@ -85,7 +85,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                  wait $a $b; echo hog $(cat /tmp/hog1) stranger $(cat /tmp/stranger); exit $code",
                 hog("5ms/10ms", 2_500),
                 until("enabled"),
-                exec(&format!("-q --cpus {a} --dl 3ms/10ms --name ctl"), "workload periodic 1000 10000 100 3000"),
+                exec(&format!("-q --on-cpus {a} --dl 3ms/10ms --name ctl"), "workload periodic 1000 10000 100 3000"),
             ),
         ),
         // A request that exceeds the capacity is rejected; and a dry run admits nothing.
@@ -94,23 +94,23 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             format!(
                 "({}) & a=$!; sleep 1; {}; code=$?; wait $a; exit $code",
                 hog("5ms/10ms", 2_000),
-                exec(&format!("--cpus {a} --dl 6ms/10ms --name more"), "workload hog 100 2>&1"),
+                exec(&format!("--on-cpus {a} --dl 6ms/10ms --name more"), "workload hog 100 2>&1"),
             ),
         ),
-        ("dry", exec(&format!("--cpus {a} --dl 2ms/10ms --dry-run"), "workload hog 100")),
+        ("dry", exec(&format!("--on-cpus {a} --dl 2ms/10ms --dry-run"), "workload hog 100")),
         // A user has a limited share, and cannot use threads of other users.
         (
             "user",
             format!(
                 "workload as 1000 {}",
-                exec(&format!("-q --cpus {b} --dl 3ms/10ms"), "workload periodic 1000 10000 50 3000")
+                exec(&format!("-q --on-cpus {b} --dl 3ms/10ms"), "workload periodic 1000 10000 50 3000")
             ),
         ),
         (
             "share",
             format!(
                 "workload as 1000 {}",
-                exec(&format!("--cpus {b} --dl 7ms/10ms"), "workload hog 100 2>&1")
+                exec(&format!("--on-cpus {b} --dl 7ms/10ms"), "workload hog 100 2>&1")
             ),
         ),
         (
@@ -124,7 +124,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             format!(
                 "{}; layland trace stats /tmp/seen.json --json; ls /sys/kernel/tracing/instances",
                 exec(
-                    &format!("-q --cpus {a} --dl 3ms/10ms --name seen -o /tmp/seen.json"),
+                    &format!("-q --on-cpus {a} --dl 3ms/10ms --name seen -o /tmp/seen.json"),
                     "workload periodic 1000 10000 30 3000"
                 )
             ),
@@ -134,7 +134,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             "client",
             format!(
                 "{} & a=$!; {}; {victim}; kill -9 $a; wait $a; {}; busybox pidof workload && echo LEFT; exit 0",
-                exec(&format!("-q --cpus {a} --dl 2ms/10ms"), "workload hog 20000"),
+                exec(&format!("-q --on-cpus {a} --dl 2ms/10ms"), "workload hog 20000"),
                 until("enabled"),
                 until("disabled"),
             ),
@@ -143,7 +143,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             "program",
             format!(
                 "{} & a=$!; {}; {victim}; sleep 0.5; kill -9 $victim; wait $a; code=$?; {}; exit $code",
-                exec(&format!("-q --cpus {a} --dl 2ms/10ms"), "workload hog 20000"),
+                exec(&format!("-q --on-cpus {a} --dl 2ms/10ms"), "workload hog 20000"),
                 until("enabled"),
                 until("disabled"),
             ),
@@ -166,7 +166,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                  sh -c 'echo $$ >/sys/fs/cgroup/svc/cgroup.procs; exec workload hog 20000' & h=$!; sleep 0.5; \
                  {{ {}; }} & a=$!; {}; sleep 0.5; {victim}; {ours}; \
                  layland exec --socket /tmp/ext.socket --leave svc; {}; {ordinary}; kill -9 $h; wait $a; exit 0",
-                client(&format!("-q --cpus {a} --dl 2ms/10ms --cgroup svc")),
+                client(&format!("-q --on-cpus {a} --dl 2ms/10ms --cgroup svc")),
                 until("enabled"),
                 until("disabled"),
             ),
@@ -175,15 +175,15 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
         (
             "second",
             format!(
-                "layland run six.toml --engine ext --duration 3s >/dev/null 2>&1 & a=$!; {}; {}; code=$?; wait $a; exit $code",
+                "layland run six.toml --engine ext --until 3s >/dev/null 2>&1 & a=$!; {}; {}; code=$?; wait $a; exit $code",
                 until("enabled"),
-                exec(&format!("--cpus {a} --dl 2ms/10ms"), "workload hog 100"),
+                exec(&format!("--on-cpus {a} --dl 2ms/10ms"), "workload hog 100"),
             ),
         ),
         (
             "other",
             format!(
-                "({}) & a=$!; {}; layland run six.toml --engine ext --duration 1s; code=$?; wait $a; exit $code",
+                "({}) & a=$!; {}; layland run six.toml --engine ext --until 1s; code=$?; wait $a; exit $code",
                 hog("2ms/10ms", 3_000),
                 until("enabled"),
             ),
@@ -201,20 +201,20 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             format!(
                 "{} & a=$!; {}; sleep 0.3; {victim}; kill -9 $(cat /tmp/daemon.pid); {}; sleep 1; {ordinary}; \
                  taskset -p $victim; layland exec --list; kill -9 $victim; wait $a; layland doctor --clean >/dev/null; exit 0",
-                exec(&format!("-q --cpus {a} --dl 2ms/10ms"), "workload hog 20000"),
+                exec(&format!("-q --on-cpus {a} --dl 2ms/10ms"), "workload hog 20000"),
                 until("enabled"),
                 until("disabled"),
             ),
         ),
-        ("gone", exec(&format!("--cpus {a} --dl 2ms/10ms"), "workload hog 100")),
+        ("gone", exec(&format!("--on-cpus {a} --dl 2ms/10ms"), "workload hog 100")),
         // A service manager holds the socket, and starts the daemon when a client connects.
         (
             "activated",
             format!(
-                "workload activate /tmp/given.socket layland daemon --cpus {all} >/tmp/given.out 2>&1 & a=$!; \
+                "workload activate /tmp/given.socket layland daemon --on-cpus {all} >/tmp/given.out 2>&1 & a=$!; \
                  while ! [ -e /tmp/given.socket ]; do sleep 0.1; done; sleep 0.3; cat /tmp/given.out; \
                  {}; code=$?; kill $a; wait $a; cat /tmp/given.out; exit $code",
-                exec(&format!("-q --cpus {a} --dl 3ms/10ms"), "workload periodic 1000 10000 20 3000")
+                exec(&format!("-q --on-cpus {a} --dl 3ms/10ms"), "workload periodic 1000 10000 20 3000")
                     .replace("/tmp/ext.socket", "/tmp/given.socket"),
             ),
         ),

@@ -85,13 +85,13 @@ const CASES: [Case; 10] = [
     case("p-edf", "six.toml", "p-edf:fit=wfd", ""),
     case("strong-edf", "nested.toml", "strong-edf", ""),
     case("hpa-edf", "nested.toml", "hpa-edf", ""),
-    case("dl-sp", "six.toml", "dl-sp", "--margin 5ms"),
-    case("apedf", "six.toml", "apedf", "--margin 5ms"),
-    case("run", "six.toml", "run", "--margin 5ms"),
-    case("qps", "six.toml", "qps", "--margin 5ms"),
+    case("dl-sp", "six.toml", "dl-sp", "--reserve 5ms"),
+    case("apedf", "six.toml", "apedf", "--reserve 5ms"),
+    case("run", "six.toml", "run", "--reserve 5ms"),
+    case("qps", "six.toml", "qps", "--reserve 5ms"),
     Case {
         duration: "1500ms",
-        ..case("amc", "demo:mixed-overrun", "amc", "--stretch 5x --margin 3ms")
+        ..case("amc", "demo:mixed-overrun", "amc", "--stretch 5x --reserve 3ms")
     },
 ];
 /// One case of each family: the short form.
@@ -112,7 +112,7 @@ impl Case {
     fn commands(&self) -> Vec<(String, String)> {
         let Case { name, set, policy, options, duration } = self;
         let run = format!(
-            "layland run {set} --policy {policy} {options} --engine ext --duration {duration} --check --quiet --log /tmp/{name}.log --json"
+            "layland run {set} --policy {policy} {options} --engine ext --until {duration} --check --quiet --log /tmp/{name}.log --json"
         );
         let replay = format!("layland run --replay /tmp/{name}.log");
         vec![((*name).to_owned(), run), (format!("{name}-replay"), replay)]
@@ -157,7 +157,7 @@ fn document(ran: &CommandRun) -> Value {
 fn disturbed(deed: &str) -> String {
     // The time from loading the scheduler to the first job is longer on a slower machine.
     format!(
-        "layland run six.toml --policy g-edf --engine ext --duration 3s --check --json --quiet & run=$!; \
+        "layland run six.toml --policy g-edf --engine ext --until 3s --check --json --quiet & run=$!; \
          {}; sleep 1; {deed}; wait $run; code=$?; sleep 1; \
          [ $(cat /sys/kernel/sched_ext/state) = disabled ] || echo LOADED; \
          busybox pidof layland-load && echo LEFT; exit $code",
@@ -275,7 +275,7 @@ fn judge_case(kernel: &Kernel, case: &Case, ran: &Value) {
 }
 
 /// The kernel's watchdog would end everything after 30 s.
-const STARVED_RUN: &str = "layland run starved.toml --policy p-rm --manager dedicated --engine ext --duration 34s --json --quiet";
+const STARVED_RUN: &str = "layland run starved.toml --policy p-rm --manager dedicated --engine ext --until 34s --json --quiet";
 
 fn judge_starved(kernel: &Kernel, booted: &Booted) {
     let label = &kernel.label;
@@ -301,14 +301,14 @@ fn faults() -> Vec<(String, String)> {
         named("interrupt", disturbed("kill -INT $run")),
         named(
             "overrun",
-            "layland run six.toml --policy dl-sp --margin 5ms --overrun a=3x --engine ext --duration 1500ms --check --json"
+            "layland run six.toml --policy dl-sp --reserve 5ms --overrun a=3x --engine ext --until 1500ms --check --json"
                 .to_owned(),
         ),
         named(
             "second",
             format!(
-                "layland run six.toml --engine ext --duration 2s >/dev/null 2>&1 & {}; \
-                 layland run starved.toml --policy p-rm --engine ext --duration 1s; code=$?; wait; exit $code",
+                "layland run six.toml --engine ext --until 2s >/dev/null 2>&1 & {}; \
+                 layland run starved.toml --policy p-rm --engine ext --until 1s; code=$?; wait; exit $code",
                 until("enabled"),
             ),
         ),

@@ -33,15 +33,13 @@ fn policies_and_defects_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready() else { return };
     for kernel in guest.chosen(&AROUND_THE_REPAIR, &WITH_DEADLINE) {
         let dispatched = |policy: &str| {
-            format!(
-                "layland run {SLACK} --policy {policy} --margin 5ms --duration 1s --check --json"
-            )
+            format!("layland run {SLACK} --policy {policy} --reserve 5ms --until 1s --check --json")
         };
         let native = |set: &str, options: &str| {
             format!("layland run {set} --policy dl --engine deadline --json {options}")
         };
         let partitions = format!(
-            "layland run {SLACK} --policy p-edf:fit=wfd --engine deadline --duration 5s >/dev/null 2>&1 & sleep 1; ls /sys/fs/cgroup | grep -c layland; kill -9 $!; sleep 1; ls /sys/fs/cgroup | grep -c layland"
+            "layland run {SLACK} --policy p-edf:fit=wfd --engine deadline --until 5s >/dev/null 2>&1 & sleep 1; ls /sys/fs/cgroup | grep -c layland; kill -9 $!; sleep 1; ls /sys/fs/cgroup | grep -c layland"
         );
         // As a service: in its own control group, to which its program returns.
         let exec = "layland exec --dl 2ms/20ms -p p-edf --name a -q --";
@@ -68,19 +66,16 @@ fn policies_and_defects_on_other_kernels() {
         let sets = [("push.toml", EXAMPLE_6), ("anywhere.toml", ANYWHERE)];
         let defects = [
             ("fair-servers", NO_FAIR_SERVERS.into()),
-            ("push", native("push.toml", "--stretch 10x --duration 190ms --host-cpus 1-2")),
+            ("push", native("push.toml", "--stretch 10x --until 190ms --on-cpus 1-2")),
             (
                 "starvation",
                 native(
                     "demo:starvation-defect",
-                    "--stretch 20x --duration 800ms --requests task --host-cpus 1-2",
+                    "--stretch 20x --until 800ms --requests-by task --on-cpus 1-2",
                 ),
             ),
-            (
-                "affinity",
-                native("demo:affinity-defect", "--stretch 10x --duration 6s --host-cpus 1-3"),
-            ),
-            ("anywhere", native("anywhere.toml", "--stretch 10x --duration 3s --host-cpus 1-3")),
+            ("affinity", native("demo:affinity-defect", "--stretch 10x --until 6s --on-cpus 1-3")),
+            ("anywhere", native("anywhere.toml", "--stretch 10x --until 3s --on-cpus 1-3")),
         ];
         eprintln!("{}: {}", kernel.label, kernel.package);
         // One boot for all commands, because booting takes the longest. The servers can be turned

@@ -11,9 +11,9 @@ use crate::{Ready, ready};
 const POLICIES: [(&str, &str); 5] = [
     ("dl", "-p dl --dl 8ms/40ms"),
     ("p-edf", "-p p-edf --dl 8ms/40ms"),
-    ("p-dm", "-p p-dm --cpus 1 --dl 8ms/40ms"),
-    ("p-rm", "-p p-rm --cpus 1 --dl 8ms/40ms"),
-    ("p-fp", "-p p-fp --cpus 1 own.toml"),
+    ("p-dm", "-p p-dm --on-cpus 1 --dl 8ms/40ms"),
+    ("p-rm", "-p p-rm --on-cpus 1 --dl 8ms/40ms"),
+    ("p-fp", "-p p-fp --on-cpus 1 own.toml"),
 ];
 
 const OWN: &str = "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"own\"\nthread = \"main\"\n\
@@ -56,7 +56,7 @@ fn commands() -> Vec<(&'static str, String)> {
             "refused",
             format!(
                 "({full}) & sleep 0.5; {}; code=$?; wait $!; exit $code",
-                exec("-p p-dm --cpus 1 --dl 8ms/40ms", 10)
+                exec("-p p-dm --on-cpus 1 --dl 8ms/40ms", 10)
             ),
         ),
         // The competitor arrives after the guarantee was given.
@@ -64,7 +64,7 @@ fn commands() -> Vec<(&'static str, String)> {
             "withdrawn",
             format!(
                 "(sleep 3; {full}) & {}; code=$?; wait $!; exit $code",
-                exec("-p p-dm --cpus 1 --dl 8ms/40ms", 200)
+                exec("-p p-dm --on-cpus 1 --dl 8ms/40ms", 200)
             ),
         ),
         // A deadline below the period, and a program that meets it.

@@ -9,7 +9,7 @@ const INTERRUPTS: &str = "workload log /dev/ttyS1 30 >/dev/null 2>&1 & sleep 1; 
     echo 2 >/proc/irq/3/smp_affinity; sleep 1; grep ttyS /proc/interrupts";
 
 const RECORD: &str = "taskset 2 workload arm 6 & sleep 1; \
-    layland trace record -o arm.txt --duration 4s; code=$?; wait $!; exit $code";
+    layland trace record -o arm.txt --until 4s; code=$?; wait $!; exit $code";
 
 #[test]
 fn a_program_beside_an_interrupt_thread_is_recorded_and_guaranteed() {
@@ -20,7 +20,7 @@ fn a_program_beside_an_interrupt_thread_is_recorded_and_guaranteed() {
         eprintln!("{}: {}", kernel.label, kernel.package);
         let infer = "layland trace infer arm.txt -o arm.toml 2>&1 && cat arm.toml";
         let check = "layland check arm.toml -p p-fp --bounds 2>&1";
-        let exec = "layland exec --strict arm.toml -p p-fp --cpus 1 -- workload arm 4 2>&1";
+        let exec = "layland exec --strict arm.toml -p p-fp --on-cpus 1 -- workload arm 4 2>&1";
         let commands = [
             ("interrupts", INTERRUPTS),
             ("record", RECORD),

@@ -119,7 +119,7 @@ fn finding(group: &Group<'_>) -> Finding {
             let room = i128::from(m) * i128::from(waits.ns()) - 1;
             let scope = Scope { interval: Some(interval), ..Scope::task(id, &group.cpus) };
             let (value, bound) = (Quantity::of_ns(demand), Quantity::of_ns(room));
-            let what = "the interference that may keep the CPUs from a job";
+            let what = "the work that may delay a job";
             Finding::new(Verdict::Unknown, Reason::compared(what, scope, value, bound, false))
         }
     }

@@ -248,7 +248,7 @@ fn finding_by(groups: &[Group<'_>], slacks: &[Slacks]) -> Finding {
                 Finding::new(Verdict::Unknown, Reason::MayBeLate(group.tasks[at].0))
             }
             Slacks::GaveUp => {
-                Finding::new(Verdict::Unknown, Reason::Holds("the iteration was given up"))
+                Finding::new(Verdict::Unknown, Reason::Holds("the iteration stopped at its limit"))
             }
         }
     }))

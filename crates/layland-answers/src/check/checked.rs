@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Checked {
     /// The set.
     pub set: Set,
-    /// The reservations of runs, if `--margin` was given.
+    /// The reservations of runs, if `--reserve` was given.
     pub reserved: Option<Reserved>,
     /// The findings that do not depend on the policy.
     pub any_policy: Vec<Said>,

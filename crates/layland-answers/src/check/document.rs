@@ -47,7 +47,7 @@ pub struct Document<'a> {
     command: &'static str,
     /// The task set in short.
     set: SetSummary<'a>,
-    /// Present with `--margin`: the margin that a run reserves beyond the need of a job.
+    /// Present with `--reserve`: the margin that a run reserves beyond the need of a job.
     #[schemars(with = "OfRun")]
     #[serde(skip_serializing_if = "Option::is_none")]
     run_margin: Option<OfRun>,
@@ -118,7 +118,7 @@ struct Policy<'a> {
     assignment: Option<Vec<AssignedTask<'a>>>,
     /// The reason why the policy refuses the set.
     refused: Option<&'a str>,
-    /// Present with `--margin`: the reservations of a run under the policy, which were analysed; null
+    /// Present with `--reserve`: the reservations of a run under the policy, which were analysed; null
     /// if the policy does not take the set as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     reserved: Option<Option<ReservedBy<'a>>>,

@@ -89,7 +89,7 @@ impl CheckQuestion {
     /// If the question has a margin: the verifier knows sets as they are, not larger ones.
     pub fn with_proofs(mut self) -> Result<CheckQuestion, Unanswered> {
         if self.margin.is_some() {
-            return Err(Unanswered::usage("a certificate is about a set without a margin")
+            return Err(Unanswered::usage("a certificate covers a set without a reserve")
                 .help("leave the margin out"));
         }
         let wanted = &mut self.options.wanted;

@@ -1,4 +1,4 @@
-//! `layland check --margin`: analyses what a real run reserves in place of the set.
+//! `layland check --reserve`: analyses what a real run reserves in place of the set.
 //!
 //! A margin enlarges what the policy accounts for, so that up to three systems are analysed: the
 //! set itself, the set with larger budgets, and the set with larger WCETs. `layland run` calls the

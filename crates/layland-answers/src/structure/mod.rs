@@ -46,7 +46,7 @@ impl Structure {
         } else if matches!(algorithm, Algorithm::Split(..)) {
             info.build(system, &options).map(|policy| of_pieces(system, algorithm, &policy.rule()))
         } else {
-            let why = format!("{} makes nothing of a set that could be drawn", info.name);
+            let why = format!("{} builds no structure to draw", info.name);
             let help = "policies with a structure are run, qps, cd and edf-wm";
             return Err(Unanswered::usage(why).help(help));
         };

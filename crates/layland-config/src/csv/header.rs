@@ -2,8 +2,8 @@
 
 use super::TableReader;
 use super::rows::Cell;
-use crate::host::Unit;
-use crate::keys::{TASK_KEYS, TaskKey, Value};
+use super::titles::{self, Meaning, Title, columns_of_tables, is_time};
+use crate::keys::{TASK_KEYS, TaskKey};
 use crate::problem::{Problem, Span};
 use layland_model::{CpuSet, Levels, nearest};
 
@@ -18,6 +18,8 @@ pub(super) struct Column {
     pub level: Option<String>,
     /// The unit of its numbers.
     pub unit: Option<&'static str>,
+    /// True for a number in place of a name.
+    pub is_number: bool,
     /// The title as written.
     pub title: String,
 }
@@ -39,12 +41,12 @@ impl TableReader<'_> {
         let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         for line in text[at..].split_inclusive('\n') {
             let trimmed = line.trim();
-            if !trimmed.is_empty() && !trimmed.starts_with('#') {
+            if !trimmed.is_empty() && !trimmed.starts_with(['#', '%']) {
                 break;
             }
             let span = at..at + line.trim_end().len();
             at += line.len();
-            let Some((key, value)) = trimmed.trim_start_matches('#').split_once('=') else {
+            let Some((key, value)) = trimmed.trim_start_matches(['#', '%']).split_once('=') else {
                 continue;
             };
             let words = || value.split_whitespace();
@@ -88,65 +90,115 @@ impl TableReader<'_> {
         (preamble, at.min(text.len()))
     }
 
-    /// Returns the meanings of the columns; `None` for an unknown column.
+    /// Returns the meanings of the columns; `None` for a column that does not count.
     pub(super) fn header(&mut self, cells: &[Cell<'_>]) -> Vec<Option<Column>> {
         let mut columns: Vec<Option<Column>> = Vec::new();
         let mut meant: Vec<&str> = Vec::new();
         for cell in cells {
             let title = cell.text.trim();
-            let column = column(title);
-            let twice = columns.iter().flatten().any(|other| {
-                column
-                    .as_ref()
-                    .is_some_and(|new| new.key.name == other.key.name && new.level == other.level)
+            let column = match titles::read(title) {
+                Some(Title { meaning: Meaning::Unused(help), .. }) => {
+                    self.unused(title, &cell.span, help);
+                    None
+                }
+                Some(Title { meaning: Meaning::Unclear(help), .. }) => {
+                    let message = format!("the column `{title}` has several meanings");
+                    self.error("layland::csv::unknown_column", cell.span.clone(), message, help);
+                    meant.extend(["period", "wcet"]);
+                    None
+                }
+                Some(found) => Column::of(found, title),
+                None => {
+                    meant.extend(self.unknown(title, &cell.span));
+                    None
+                }
+            };
+            let other = column.as_ref().and_then(|new: &Column| {
+                columns.iter().position(|other: &Option<Column>| {
+                    other.as_ref().is_some_and(|other| {
+                        other.key.name == new.key.name && other.level == new.level
+                    })
+                })
             });
-            if twice {
+            let Some(other) = other else {
+                columns.push(column);
+                continue;
+            };
+            // Numbers name the tasks if nothing else does.
+            let help = "the tasks have names in another column";
+            let was_number = columns[other].as_ref().is_some_and(|other| other.is_number);
+            let is_number = column.as_ref().is_some_and(|new| new.is_number);
+            if was_number && !is_number {
+                self.unused(&cells[other].text, &cells[other].span, help);
+                columns[other] = None;
+                columns.push(column);
+            } else if is_number {
+                self.unused(title, &cell.span, help);
+                columns.push(None);
+            } else {
                 let message = format!("the column `{title}` appears twice");
                 self.error("layland::csv::header", cell.span.clone(), message, "remove one");
-            } else if let Some(&(_, help)) = UNUSED.iter().find(|(of, _)| *of == normal(title)) {
-                let message = format!("the column `{title}` does not count");
-                let problem = Problem::warning("layland::csv::unused_column", message);
-                self.problems.push(problem.at(cell.span.clone(), "here").help(help));
-            } else if column.is_none() {
-                let base = normal(title);
-                let base = base.split(['.', '_', '(']).next().unwrap_or_default();
-                let near = nearest(base, columns_of_tables().map(|key| key.name));
-                meant.extend(near);
-                let is_time = columns_of_tables().any(|key| Some(key.name) == near && is_time(key));
-                let help = match near {
-                    Some(near) if near == base && is_time => {
-                        format!(
-                            "write {near}, or a unit: {near}_ns, {near}_us, {near}_ms, {near}_s"
-                        )
-                    }
-                    Some(near) if near == base => format!("write {near}"),
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => {
-                        let names: Vec<&str> = columns_of_tables().map(|key| key.name).collect();
-                        format!("there are: {}", names.join(", "))
-                    }
-                };
-                let message = format!("unknown column `{title}`");
-                self.error("layland::csv::unknown_column", cell.span.clone(), message, &help);
+                columns.push(None);
             }
-            columns.push(column);
         }
+        self.required(&columns, cells, &meant);
+        columns
+    }
+
+    /// Reports required columns that are missing, but for those that an unknown title probably
+    /// means.
+    fn required(&mut self, columns: &[Option<Column>], cells: &[Cell<'_>], meant: &[&str]) {
         let whole = match (cells.first(), cells.last()) {
             (Some(first), Some(last)) => first.span.start..last.span.end,
             (None, _) | (_, None) => 0..0,
         };
-        for key in ["name", "period", "wcet"] {
-            let there = columns.iter().flatten().any(|column| column.key.name == key);
+        for key in ["period", "wcet"] {
+            let has = |name: &str| columns.iter().flatten().any(|column| column.key.name == name);
             // The sum of the `run` steps of a job is its execution time.
-            let follows =
-                key == "wcet" && columns.iter().flatten().any(|column| column.key.name == "steps");
-            if !there && !follows && !meant.contains(&key) {
-                let message = format!("the table has no column `{key}`");
-                let help = "name, period and wcet are required";
-                self.error("layland::csv::header", whole.clone(), message, help);
+            if has(key) || (key == "wcet" && has("steps")) || meant.contains(&key) {
+                continue;
             }
+            let message = format!("the table has no column `{key}`");
+            let help = if key == "period" {
+                "period and wcet are required; a job that comes once has a period of at least its deadline, and `jobs` is 1"
+            } else {
+                "period and wcet are required"
+            };
+            self.error("layland::csv::header", whole.clone(), message, help);
         }
-        columns
+    }
+
+    /// Warns of a column that does not count.
+    fn unused(&mut self, title: &str, span: &Span, help: &str) {
+        let title = title.trim();
+        if title.is_empty() {
+            return;
+        }
+        let message = format!("the column `{title}` does not count");
+        let problem = Problem::warning("layland::csv::unused_column", message);
+        self.problems.push(problem.at(span.clone(), "here").help(help));
+    }
+
+    /// Reports an unknown title. Returns the key that it probably means.
+    fn unknown(&mut self, title: &str, span: &Span) -> Option<&'static str> {
+        let base = title.to_lowercase().replace([' ', '-'], "_");
+        let base = base.split(['.', '_', '(']).next().unwrap_or_default();
+        let near = nearest(base, columns_of_tables().map(|key| key.name));
+        let is_time = columns_of_tables().any(|key| Some(key.name) == near && is_time(key));
+        let help = match near {
+            Some(near) if near == base && is_time => {
+                format!("write {near}, or a unit: {near}_ns, {near}_us, {near}_ms, {near}_s")
+            }
+            Some(near) if near == base => format!("write {near}"),
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let names: Vec<&str> = columns_of_tables().map(|key| key.name).collect();
+                format!("there are: {}", names.join(", "))
+            }
+        };
+        let message = format!("unknown column `{title}`");
+        self.error("layland::csv::unknown_column", span.clone(), message, &help);
+        near
     }
 
     /// Returns the levels: from the comment, or else
@@ -166,87 +218,14 @@ impl TableReader<'_> {
     }
 }
 
-/// Columns of other tools that are ignored, each with the reason or the alternative.
-const UNUSED: &[(&str, &str)] = &[
-    ("bcet", "jobs may take less than the WCET: describe it with `exec` in a task-set file"),
-    ("acet", "describe how long jobs take with `exec` in a task-set file"),
-    ("utilization", "it follows from the WCET and the period"),
-    ("u", "it follows from the WCET and the period"),
-    ("wcrt", "`layland check` computes it"),
-];
-
-/// Returns true if a line is the header of a table: several
-/// titles, one of which is for the names of tasks or their times.
-pub(crate) fn is_header(line: &str) -> bool {
-    let titles: Vec<&str> = line.split([',', ';', '\t']).collect();
-    let is_known = |title: &&str| column(title.trim().trim_matches('"')).is_some();
-    titles.len() > 1
-        && !line.contains('=')
-        && titles.iter().filter(|title| is_known(title)).count() > 1
-}
-
-/// Returns the meaning of a title: a key in any case,
-/// perhaps with its unit (`period_ms`, `Period (ms)`).
-fn column(title: &str) -> Option<Column> {
-    let written = title.to_owned();
-    // The names of levels are case-sensitive.
-    let (title, level) = match title.split_at_checked("wcet.".len()) {
-        Some((start, level)) if start.eq_ignore_ascii_case("wcet.") && !level.is_empty() => {
-            ("wcet", Some(level))
-        }
-        Some(_) | None => (title, None),
-    };
-    let (level, unit_of_level) = match level.and_then(split_unit) {
-        Some((level, unit)) => (Some(level), Some(unit)),
-        None => (level.map(str::to_owned), None),
-    };
-    let key = |name: &str| {
-        let is_title = |titles: &[&str]| titles.contains(&name);
-        columns_of_tables().find(|key| key.name == name || key.column.is_some_and(is_title))
-    };
-    let name = normal(title);
-    let (key, unit) = match (key(&name), split_unit(title)) {
-        (Some(key), _) => (key, unit_of_level),
-        (None, Some((rest, unit))) => {
-            let key = key(&normal(&rest)).filter(|key| is_time(key))?;
-            (key, Some(unit))
-        }
-        (None, None) => return None,
-    };
-    Some(Column { key, is_time: is_time(key), level, unit, title: written })
-}
-
-/// Iterates over the keys that tables have.
-fn columns_of_tables() -> impl Iterator<Item = &'static TaskKey> + Clone {
-    TASK_KEYS.iter().filter(|key| key.column.is_some())
-}
-
-/// Returns true if the cells of a column are times.
-fn is_time(key: &TaskKey) -> bool {
-    match key.value {
-        Value::Time(..) => true,
-        Value::Own(_) => key.name == "wcet",
-        Value::Number(..)
-        | Value::Count(..)
-        | Value::Flag(..)
-        | Value::Text(..)
-        | Value::Word(_) => false,
+impl Column {
+    fn of(found: Title, title: &str) -> Option<Column> {
+        let key = match found.meaning {
+            Meaning::Key(key) => key,
+            Meaning::Type => TASK_KEYS.iter().find(|key| key.name == "release")?,
+            Meaning::Unused(_) | Meaning::Unclear(_) => return None,
+        };
+        let Title { level, unit, is_number, .. } = found;
+        Some(Column { key, is_time: is_time(key), level, unit, is_number, title: title.to_owned() })
     }
-}
-
-/// Normalizes a title, so that insignificant differences disappear.
-fn normal(title: &str) -> String {
-    title.trim().to_ascii_lowercase().replace([' ', '-'], "_")
-}
-
-/// Splits a title and the unit at its end.
-fn split_unit(title: &str) -> Option<(String, &'static str)> {
-    let title = title.trim();
-    let (rest, unit) = match title.strip_suffix([')', ']']) {
-        Some(inner) => inner.rsplit_once(['(', '['])?,
-        None => title.rsplit_once('_')?,
-    };
-    let unit =
-        Unit::ALL.into_iter().find(|known| unit.trim().eq_ignore_ascii_case(known.name()))?;
-    Some((rest.trim().to_owned(), unit.name()))
 }

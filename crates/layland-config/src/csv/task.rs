@@ -1,21 +1,17 @@
 //! Converts a row to a task.
 
-use super::TableReader;
 use super::header::Column;
+use super::row::Row;
 use super::rows::Cell;
+use super::{Decimal, TableReader};
 use crate::cpus::Choice;
 use crate::keys::{Fault, TASK_KEYS, TaskKey, Value};
 use crate::steps::execution;
-use layland_model::{Criticality, Duration, Levels, ParseTimeError, Preemption, Service, Task};
+use layland_model::{
+    Behaviour, Criticality, Duration, Levels, ParseTimeError, Preemption, Separation, Service, Task,
+};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// A task whose affinity is still a selection to be resolved.
-pub(super) struct Row {
-    pub task: Task,
-    pub has_rank: bool,
-    pub has_affinity: bool,
-    pub affinity: Choice,
-}
 
 impl TableReader<'_> {
     pub(super) fn task(
@@ -29,7 +25,7 @@ impl TableReader<'_> {
             let extra = &cells[columns.len()];
             let message =
                 format!("the row has {} cells, the header {}", cells.len(), columns.len());
-            let help = "remove the rest, or put a text with separators in quotes: \"0,2\"";
+            let help = "remove the rest, or put a string with separators in quotes: \"0,2\"";
             self.error("layland::csv::row", extra.span.clone(), message, help);
             return None;
         }
@@ -58,16 +54,25 @@ impl TableReader<'_> {
             }
         }
         let row = cells.first().map_or(0..0, |cell| cell.span.clone());
-        let Some(name) = texts.get("name").map(|cell| cell.text.trim().to_owned()) else {
-            self.error("layland::csv::missing", row, "the row has no name".to_owned(), "name it");
-            return None;
+        let has_names = columns.iter().flatten().any(|column| column.key.name == "name");
+        let name = match texts.get("name") {
+            Some(cell) => cell.text.trim().to_owned(),
+            None if !has_names => format!("t{position}"),
+            None => {
+                let message = "the row has no name".to_owned();
+                self.error("layland::csv::missing", row, message, "name it");
+                return None;
+            }
         };
         let steps = self.steps(texts.get("steps").copied(), &mut ok);
         let has_wcet = times.contains_key("wcet") || by_level.iter().any(Option::is_some);
         for (key, there) in
             [("period", times.contains_key("period")), ("wcet", has_wcet || steps.is_some())]
         {
-            if !there && ok {
+            // A missing column has been reported with the titles.
+            let is_of = |name: &str| name == key || (key == "wcet" && name == "steps");
+            let has_column = columns.iter().flatten().any(|column| is_of(column.key.name));
+            if !there && ok && has_column {
                 let message = format!("task `{name}` has no {key}");
                 let help = "fill the cell: there is no default";
                 self.error("layland::csv::missing", row.clone(), message, help);
@@ -94,6 +99,7 @@ impl TableReader<'_> {
             ok = false;
         }
         let cluster = self.whole("cluster", &texts, &mut ok);
+        let behaviour = self.release(texts.get("release").copied(), &mut ok);
         let mut task = Task::implicit(name.as_str(), Service::ZERO, Duration::ZERO);
         task.rank = position as i64;
         for key in TASK_KEYS {
@@ -137,6 +143,7 @@ impl TableReader<'_> {
                 criticality,
                 cluster: cluster.unwrap_or(0),
                 preemption,
+                behaviour,
                 steps: steps.map(Into::into),
                 ..task
             },
@@ -203,6 +210,31 @@ impl TableReader<'_> {
         })
     }
 
+    /// Returns the arrivals of the jobs of a task of this type.
+    fn release(&mut self, cell: Option<&Cell<'_>>, ok: &mut bool) -> Behaviour {
+        let Some(cell) = cell else { return Behaviour::Periodic };
+        let text = cell.text.trim();
+        let help = match &*text.to_lowercase() {
+            "p" | "periodic" | "tt" | "time-triggered" | "strictly periodic" => {
+                return Behaviour::Periodic;
+            }
+            "s" | "sporadic" => {
+                return Behaviour::Sporadic(Separation::Uniform { max: Duration::ZERO });
+            }
+            "a" | "aperiodic" | "et" | "event-triggered" => {
+                "without a least time between two jobs nothing can be guaranteed: give the task a server's budget and period, \
+                 and call it sporadic"
+            }
+            _ => {
+                "write periodic or sporadic, and leave servers out: the policies ps, ds, ss and cbs have them"
+            }
+        };
+        let message = format!("`{text}` is not a way to release jobs");
+        self.error("layland::csv::release", cell.span.clone(), message, help);
+        *ok = false;
+        Behaviour::Periodic
+    }
+
     fn whole<T: std::str::FromStr>(
         &mut self,
         key: &str,
@@ -223,9 +255,31 @@ impl TableReader<'_> {
         number
     }
 
+    /// Returns the text of a number with a decimal point, or `None` after reporting a comma that
+    /// may also separate thousands.
+    fn decimal<'c>(&mut self, cell: &'c Cell<'_>) -> Option<Cow<'c, str>> {
+        let text = cell.text.trim();
+        let is_digits =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let unit_at = text.trim_end_matches(|c: char| c.is_alphabetic() || c.is_whitespace()).len();
+        let number = &text[..unit_at];
+        let Some((whole, fraction)) = number.split_once(',') else { return Some(text.into()) };
+        if !is_digits(whole) || !is_digits(fraction) {
+            return Some(text.into());
+        }
+        if fraction.len() == 3 && self.decimal == Decimal::Point {
+            let message = format!("`{number}` is {whole}.{fraction} or {whole}{fraction}");
+            let help = "write it with a point, or without a sign between thousands";
+            self.error("layland::csv::time", cell.span.clone(), message, help);
+            return None;
+        }
+        Some(text.replacen(',', ".", 1).into())
+    }
+
     /// Parses a time with a unit, or a number under a title with one.
     fn time(&mut self, column: &Column, cell: &Cell<'_>) -> Option<i64> {
-        let text = cell.text.trim();
+        let text = self.decimal(cell)?;
+        let text = &*text;
         let read: Result<Duration, ParseTimeError> = match column.unit {
             Some(unit) => format!("{text}{unit}").parse(),
             None => self.host.time(text),
@@ -234,9 +288,8 @@ impl TableReader<'_> {
             Ok(time) => return Some(time.ns()),
             Err(fault) => fault,
         };
-        if let ParseTimeError::MissingUnit { number } = &fault {
-            self.without_unit
-                .get_or_insert_with(|| (number.clone(), column.clone(), cell.span.clone()));
+        if let ParseTimeError::MissingUnit { .. } = &fault {
+            self.without_unit.get_or_insert_with(|| (column.clone(), cell.span.clone()));
             return None;
         }
         let title = &column.title;

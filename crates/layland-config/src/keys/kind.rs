@@ -45,7 +45,8 @@ pub(crate) struct TaskKey {
     pub field: Option<Field>,
     /// The parts of a file whose faults may be the cause of a fault in this key.
     pub rests_on: &'static [Base],
-    /// The other titles of the column in a table; `None` if tables do not have this key.
+    /// The other titles of the column in a table, as lower-case letters and digits; `None` if
+    /// tables do not have this key.
     pub column: Option<&'static [&'static str]>,
     /// The warning of a format without the key, with `{}` for the name of the task. It is empty if
     /// no format lacks the key, or if the warning is about the whole set.

@@ -252,12 +252,40 @@ impl Importer<'_> {
                             self.default_policy = policy.to_owned();
                         }
                     }
+                    "pi_enabled" => self.inheritance(member),
                     key if KNOWN.contains(&key) => {}
                     key => self.unknown(key, "`global`", KNOWN, &member.key_span),
                 }
             }
         }
         until
+    }
+
+    /// Warns of `pi_enabled`, with which all mutexes inherit priorities: a policy decides this
+    /// here.
+    fn inheritance(&mut self, member: &Member) {
+        if !matches!(member.value.value, Value::Bool(true)) {
+            return;
+        }
+        let message =
+            "`pi_enabled` makes mutexes inherit priorities, and here the policy decides it"
+                .to_owned();
+        let help = "choose it with the policy: --policy p-fp:locks=pip";
+        self.warn("layland::rtapp::not_modelled", &member.key_span, message, help);
+    }
+
+    /// Warns of what `resources` says beyond types: since rt-app 1.0, resources are created where
+    /// they are used.
+    fn listed(&mut self, resources: &Json) {
+        for resource in self.object("resources", resources).unwrap_or_default() {
+            // Some files give only the type.
+            let Value::Object(members) = &resource.value.value else { continue };
+            for Member { key, key_span, .. } in members.iter().filter(|member| member.key != "type")
+            {
+                let what = format!("the resource `{}`", resource.key);
+                self.unknown(key, &what, &["type"], key_span);
+            }
+        }
     }
 
     fn unknown(&mut self, key: &str, what: &str, known: &[&str], span: &Span) {
@@ -279,14 +307,14 @@ impl Importer<'_> {
                         self.thread(thread);
                     }
                 }
-                // Since rt-app 1.0, resources are created where they are used.
-                "global" | "resources" => {}
+                "resources" => self.listed(&member.value),
+                "global" => {}
                 key => self.unknown(key, "the file", &["tasks", "global"], &member.key_span),
             }
         }
         if !found {
             let message = "the file has no `tasks`".to_owned();
-            let help = "this is read as rt-app JSON: { \"tasks\" : { \"name\" : { .. } } }";
+            let help = "an rt-app file is { \"tasks\" : { \"name\" : { \"run\" : .. } } }; a list of tasks is --from objects";
             self.error("layland::rtapp::form", &(whole.start..whole.start + 1), message, help);
         }
     }

@@ -299,7 +299,7 @@ impl Writer {
         let name = &task.name;
         if task.on_miss != OnMiss::Continue {
             let message = format!("late jobs of `{name}` run on");
-            self.lose(message, "rt-app neither gives up nor skips jobs");
+            self.lose(message, "rt-app neither aborts nor skips jobs");
         }
         let own = key(id, system, self.policy);
         let has_given =

@@ -104,6 +104,8 @@ pub(crate) enum Release {
 pub(crate) enum ReleaseName {
     /// A job every period.
     Periodic,
+    /// Jobs that arrive at least a period apart. In a run they come every period.
+    Sporadic,
     /// The thread never blocks.
     Hog,
     /// A job every period; the thread gives up the rest of its budget after each.
@@ -122,8 +124,9 @@ pub(crate) enum ReleaseTable {
     Yield,
     /// Jobs that arrive at least a period apart.
     Sporadic {
-        /// The time that is added to the period: at most this much, evenly distributed, or a distribution.
-        extra: Extra,
+        /// The time that is added to the period: at most this much, evenly distributed, or a distribution. Nothing if
+        /// left out.
+        extra: Option<Extra>,
     },
     /// Jobs by an arrival curve: each as soon as it permits. The period is their mean distance in the long run, rounded
     /// down to a nanosecond.

@@ -70,7 +70,7 @@ impl Decoder<'_, '_> {
         let Some(release) = lookup.get("release") else { return Some(Behaviour::Periodic) };
         let reader = &mut self.reader;
         let missing = "write { kind = \"sporadic\", extra = \"4ms\" }";
-        let wrong = "write release = \"periodic\", or { kind = \"sporadic\", extra = \"4ms\" }";
+        let wrong = "write \"periodic\", \"sporadic\", or { kind = \"sporadic\", extra = \"4ms\" }";
         let (kind, kind_span, table) =
             word_or_table(reader, &release, ("kind", "sporadic"), missing, wrong)?;
         let parameter = match kind {
@@ -108,6 +108,10 @@ impl Decoder<'_, '_> {
             };
         };
         let Some(value) = value else {
+            // The word by itself says that jobs are at least a period apart, and no time is added.
+            if kind == "sporadic" {
+                return Some(Behaviour::Sporadic(Separation::Uniform { max: Duration::ZERO }));
+            }
             reader.missing(release.span, &format!("the {kind} release"), key, help);
             return None;
         };
@@ -340,7 +344,7 @@ fn word_or_table<'t>(
         | DeValue::Boolean(_)
         | DeValue::Datetime(_)
         | DeValue::Array(_) => {
-            reader.wrong_type(value, "a text or a table", wrong);
+            reader.wrong_type(value, "a string or a table", wrong);
             None
         }
     }

@@ -85,8 +85,8 @@ impl Decoder<'_, '_> {
                 | DeValue::Datetime(_)
                 | DeValue::Array(_)
                 | DeValue::Table(_) => {
-                    let help = "write each step as a text, as in \"run 1ms\" or \"lock bus\"";
-                    self.reader.wrong_type(element, "a list of texts", help);
+                    let help = "write each step as a string, as in \"run 1ms\" or \"lock bus\"";
+                    self.reader.wrong_type(element, "a list of strings", help);
                     steps = None;
                     continue;
                 }

@@ -42,7 +42,7 @@ proptest! {
             generator: "some".to_owned(), seed, parameters: [("a.b".into(), "1".into())].into(),
         });
         let text = super::to_toml(&system);
-        let host = Host { cpus: None, default_cpus: None, unit: None };
+        let host = Host::default();
         let (expected, problems) = long(&text, &host);
         let found = short_way(&text, &host);
         if problems.is_empty() {
@@ -57,7 +57,7 @@ proptest! {
 
 #[test]
 fn what_is_not_plain_takes_the_long_way() {
-    let host = Host { cpus: None, default_cpus: None, unit: None };
+    let host = Host::default();
     let task = "[[task]]\nname = \"a\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n";
     let head = "layland = 1\n[platform]\ncpus = 2\n";
     let plain = format!("{head}{task}");

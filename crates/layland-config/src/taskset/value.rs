@@ -17,6 +17,7 @@ pub(super) const CODES: Codes = Codes {
     invalid: "layland::taskset::invalid",
     unknown_name: "layland::taskset::unknown_name",
     reserved: RESERVED,
+    other_names: OTHER_NAMES,
 };
 
 impl Reader<'_> {
@@ -69,7 +70,7 @@ impl Reader<'_> {
             }
         };
         let help = format!("write \"{number}\" in quotes, so that it stays exact");
-        self.wrong_type(entry, "a text with a number", help);
+        self.wrong_type(entry, "a string with a number", help);
         None
     }
 
@@ -177,6 +178,27 @@ const RESERVED: &[Reserved] = &[
     reserved("reserve", "remove it: the whole of every CPU is for the tasks"),
     reserved("policy", "remove it: name policies on the command line"),
     reserved("return", "remove it"),
+];
+
+/// Names that other formats, papers and the command line have for the keys of a task.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("cpus", "affinity"),
+    ("cpu", "affinity"),
+    ("core", "affinity"),
+    ("cores", "affinity"),
+    ("C", "wcet"),
+    ("cost", "wcet"),
+    ("execution_time", "wcet"),
+    ("T", "period"),
+    ("interval", "period"),
+    ("min_separation", "period"),
+    ("D", "deadline"),
+    ("relative_deadline", "deadline"),
+    ("runtime", "budget"),
+    ("phase", "offset"),
+    ("prio", "priority"),
+    ("task", "name"),
+    ("id", "name"),
 ];
 
 const fn reserved(key: &'static str, help: &'static str) -> Reserved {

@@ -282,15 +282,28 @@ impl Reader<'_> {
         }
         let kind = element.attribute("task_type").map_or("Periodic", |kind| kind.value.as_str());
         let behaviour = match kind {
-            "APeriodic" => {
-                let message = "an aperiodic task needs one that releases it".to_owned();
-                let help = "make it Sporadic, with list_activation_dates";
-                let place = element.place(&["task_type"]);
-                self.attributes.error("layland::simso::aperiodic", place, message, help);
+            "Periodic" => Some(Behaviour::Periodic),
+            "Sporadic" => self.dates(element).map(Behaviour::Explicit),
+            _ => {
+                let (code, message, help) = if kind.eq_ignore_ascii_case("aperiodic") {
+                    let message = "an aperiodic task needs one that releases it".to_owned();
+                    (
+                        "layland::simso::aperiodic",
+                        message,
+                        "make it Sporadic, with list_activation_dates",
+                    )
+                } else {
+                    // SimSo stops with a KeyError.
+                    let message = format!("`{kind}` is not a type of task in SimSo");
+                    (
+                        "layland::simso::task_type",
+                        message,
+                        "write Periodic or Sporadic, in this case",
+                    )
+                };
+                self.attributes.error(code, element.place(&["task_type"]), message, help);
                 None
             }
-            "Sporadic" => self.dates(element).map(Behaviour::Explicit),
-            _ => Some(Behaviour::Periodic),
         };
         let (priority, affinity) = (self.priority(element), self.home(element, ids));
         let deadline = Duration::from_ns(deadline?);

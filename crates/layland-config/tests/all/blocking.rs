@@ -19,7 +19,7 @@ fn exercise() -> System {
 
 fn read_back(name: &str, text: &str, unit: Option<Unit>) -> System {
     let host = Host { default_cpus: Some(1), unit, ..Host::default() };
-    let format = Format::detect(name, text.as_bytes());
+    let format = Format::detect(name, text.as_bytes(), &host).expect("a set");
     let loaded = read(name, text.as_bytes(), format, &host);
     loaded.unwrap_or_else(|report| panic!("{}", report.plain())).system
 }

@@ -66,7 +66,7 @@ fn columns_have_other_names_and_no_units() {
     let read_with = |text: &str, unit| {
         let host = Host { unit, ..Host::default() };
         let host = Host { default_cpus: Some(2), ..host };
-        let format = Format::detect("<stdin>", text.as_bytes());
+        let format = Format::detect("<stdin>", text.as_bytes(), &host)?;
         assert_eq!(format, Format::Csv, "{text}");
         read("set.csv", text.as_bytes(), format, &host)
     };
@@ -93,7 +93,8 @@ fn columns_have_other_names_and_no_units() {
     );
     // Units in the titles take precedence over the unit of the user.
     let titled = "task_name;C (us);Period [ms];wcet.HI_us\n";
-    assert_eq!(Format::detect("<stdin>", titled.as_bytes()), Format::Csv);
+    let format = Format::detect("<stdin>", titled.as_bytes(), &Host::default());
+    assert_eq!(format.unwrap(), Format::Csv);
     let text = "task_name;C (us);Period [ms];jitter\na;1500;10;2\n";
     let loaded = read_with(text, Some(Unit::Ns)).unwrap();
     let task = &loaded.system.tasks.as_slice()[0];
@@ -106,7 +107,7 @@ fn columns_have_other_names_and_no_units() {
 fn plain_lines_are_tasks() {
     let host = Host { default_cpus: Some(2), unit: Some(Unit::Us), ..Host::default() };
     let text = "# C T\n319056 1150000\n\n29434 100000 # short\n45334us 0.91s 900ms\n";
-    assert_eq!(Format::detect("ts.txt", text.as_bytes()), Format::Plain);
+    assert_eq!(Format::detect("ts.txt", text.as_bytes(), &host).unwrap(), Format::Plain);
     let loaded = read("ts.txt", text.as_bytes(), Format::Plain, &host).unwrap();
     let tasks = loaded.system.tasks.as_slice();
     assert_eq!(tasks.len(), 3);
@@ -208,5 +209,30 @@ proptest! {
         prop_assert!(lost.is_empty());
         let loaded = csv(&text).map_err(|r| TestCaseError::fail(format!("{}\n{text}", r.plain())))?;
         prop_assert_eq!(loaded.system, system, "{}", text);
+    }
+}
+
+/// A document may have several tables, of which the first is read, and not in silence.
+#[test]
+fn another_table_is_named() {
+    let markdown = "| Task | C | T |\n|---|---|---|\n| a | 1 | 4 |\n";
+    let latex = "\\begin{tabular}{lll}\nTask & C & T \\\\\na & 1 & 4 \\\\\n\\end{tabular}\n";
+    for (table, line) in [(markdown, "6:1"), (latex, "7:1")] {
+        for (text, expected) in
+            [(table.to_owned(), None), (format!("{table}\nAnd:\n{table}"), Some(line))]
+        {
+            let host = Host { default_cpus: Some(1), unit: Some(Unit::Ms), ..Host::default() };
+            let loaded = read("set.md", text.as_bytes(), Format::Table, &host);
+            let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.plain()));
+            assert_eq!(loaded.system.tasks.len(), 1, "{text}");
+            let problems = &loaded.warnings.problems;
+            let places: Vec<String> =
+                problems.iter().filter_map(|p| Some(p.position?.to_string())).collect();
+            assert_eq!(
+                places,
+                expected.iter().map(|at| (*at).to_owned()).collect::<Vec<_>>(),
+                "{text}"
+            );
+        }
     }
 }

@@ -6,6 +6,7 @@ mod chains;
 mod common;
 mod csv;
 mod curves;
+mod files;
 mod follows;
 mod keys;
 mod lines;

@@ -2,7 +2,7 @@
 //! within the text. The seeds are fixed, so failures are reproducible.
 
 use layland_config::{
-    Format, Host, Report, RtAppPolicy, demos, parse_inline, read, to_csv, to_line, to_rt_app,
+    Format, Host, Report, RtAppPolicy, Unit, demos, parse_inline, read, to_csv, to_line, to_rt_app,
     to_schedcat, to_simso, to_toml,
 };
 use proptest::prelude::*;
@@ -31,8 +31,11 @@ fn check(report: &Report) {
 
 /// Reads a text in every format.
 fn read_all(bytes: &[u8]) {
-    let host = Host { cpus: Some(4), default_cpus: None, ..Host::default() };
-    Format::detect("<stdin>", bytes);
+    let unit = bytes.len().is_multiple_of(2).then_some(Unit::Us);
+    let host = Host { cpus: Some(4), unit, ..Host::default() };
+    if let Err(report) = Format::detect("<stdin>", bytes, &host) {
+        check(&report);
+    }
     for format in Format::ALL {
         match read("x", bytes, format, &host) {
             Ok(loaded) => {
@@ -87,6 +90,22 @@ fn valid() -> Vec<String> {
     texts.push(to_rt_app(&system, RtAppPolicy::OfTasks).0);
     texts.push(to_schedcat(&system).0);
     texts.push(include_str!("data/phases.json").to_owned());
+    texts.extend(
+        [
+            include_str!("files/columns-of-two-words.txt"),
+            include_str!("files/markdown.md"),
+            include_str!("files/table.tex"),
+            include_str!("files/taskset.json"),
+            include_str!("files/by-name.json"),
+            include_str!("files/columns.json"),
+            include_str!("files/items.yaml"),
+            include_str!("files/tasks.yml"),
+            include_str!("files/words-in-brackets.txt"),
+            include_str!("files/jobs.csv"),
+            include_str!("files/graph.dot"),
+        ]
+        .map(str::to_owned),
+    );
     texts.push("control=1ms/5ms/4ms@0-1".to_owned());
     texts
 }

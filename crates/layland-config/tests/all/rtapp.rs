@@ -221,3 +221,29 @@ proptest! {
         }
     }
 }
+
+/// What `resources` and `pi_enabled` say beyond the types of resources is reported.
+#[test]
+fn keys_of_resources_do_not_count_in_silence() {
+    let file = |resources: &str, inherits: bool| {
+        format!(
+            "{{ \"tasks\" : {{ \"a\" : {{ \"run\" : 5, \"timer\" : {{ \"ref\" : \"t\", \"period\" : 10, \"mode\" : \
+             \"absolute\" }} }} }}, \"resources\" : {{ {resources} }}, \"global\" : {{ \"pi_enabled\" : {inherits} }} }}"
+        )
+    };
+    let inherits = "`pi_enabled` makes mutexes inherit priorities, and here the policy decides it";
+    let unknown = "unknown key `protocoll` of the resource `m`: it does not count";
+    for (resources, is_enabled, expected) in [
+        ("\"m\" : { \"type\" : \"mutex\" }", false, vec![]),
+        ("\"m\" : { \"type\" : \"mutex\" }", true, vec![inherits]),
+        ("\"m\" : { \"type\" : \"mutex\", \"protocoll\" : \"inherit\" }", false, vec![unknown]),
+        ("\"m\" : { \"protocoll\" : \"inherit\" }", true, vec![unknown, inherits]),
+    ] {
+        let loaded = rt_app(&file(resources, is_enabled)).unwrap();
+        let problems = loaded.warnings.problems;
+        let messages: Vec<&str> = problems.iter().map(|problem| &*problem.message).collect();
+        let messages: Vec<&str> =
+            messages.into_iter().filter(|message| !message.contains("how many CPUs")).collect();
+        assert_eq!(messages, expected, "{resources}");
+    }
+}

@@ -379,18 +379,36 @@ fn the_cluster_follows_from_the_affinity_or_is_asked_for() {
 #[test]
 fn the_host_and_the_default_number_of_cpus_come_from_the_caller() {
     let task = "[[task]]\nname = \"a\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n";
-    let count = |text: &str, host: Host| {
+    let count = |text: &str, host: &Host| {
         let text = format!("layland = 1\n{text}{task}");
-        read("x", text.as_bytes(), Format::Toml, &host).map(|l| l.system.platform.cpu_count())
+        read("x", text.as_bytes(), Format::Toml, host).map(|l| l.system.platform.cpu_count())
     };
     let host = Host { cpus: Some(6), default_cpus: None, ..Host::default() };
     let asked = Host { cpus: None, default_cpus: Some(3), ..Host::default() };
-    assert_eq!(count("platform = { cpus = \"host\" }\n", host), Ok(6));
-    assert!(count("platform = { cpus = \"host\" }\n", Host::default()).is_err());
-    assert_eq!(count("", asked), Ok(3));
-    assert_eq!(count("platform = { cpus = 2 }\n", asked), Ok(2));
-    assert!(count("", host).is_err());
+    assert_eq!(count("platform = { cpus = \"host\" }\n", &host), Ok(6));
+    assert!(count("platform = { cpus = \"host\" }\n", &Host::default()).is_err());
+    assert_eq!(count("", &asked), Ok(3));
+    assert_eq!(count("platform = { cpus = 2 }\n", &asked), Ok(2));
+    assert!(count("", &host).is_err());
     assert!(
-        count("", Host { cpus: None, default_cpus: Some(usize::MAX), ..Host::default() }).is_err()
+        count("", &Host { cpus: None, default_cpus: Some(usize::MAX), ..Host::default() }).is_err()
     );
+}
+
+/// The word says that jobs are at least a period apart, and no time is added.
+#[test]
+fn sporadic_by_name_adds_no_time() {
+    let head = "layland = 1\nplatform = { cpus = 1 }\n";
+    let task = "[[task]]\nname = \"a\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n";
+    let right = Behaviour::Sporadic(Separation::Uniform { max: Duration::ZERO });
+    for release in ["\"sporadic\"", "{ kind = \"sporadic\" }"] {
+        for text in [
+            format!("{head}{task}release = {release}\n"),
+            format!("{head}[defaults]\nrelease = {release}\n{task}"),
+        ] {
+            let system = toml(&text).unwrap_or_else(|report| panic!("{}", report.plain())).system;
+            assert_eq!(system.tasks[TaskId(0)].behaviour, right, "{text}");
+            crate::common::is_read_again(&system);
+        }
+    }
 }

@@ -6,12 +6,17 @@ use layland_config::{
 use layland_model::*;
 
 fn simso(text: &str) -> Result<Loaded, Report> {
-    read("set.xml", text.as_bytes(), Format::detect("set.xml", text.as_bytes()), &Host::default())
+    read(
+        "set.xml",
+        text.as_bytes(),
+        Format::detect("set.xml", text.as_bytes(), &Host::default())?,
+        &Host::default(),
+    )
 }
 
 fn schedcat(text: &str) -> Result<Loaded, Report> {
     let host = Host { cpus: None, default_cpus: Some(2), ..Host::default() };
-    read("set.xml", text.as_bytes(), Format::detect("<stdin>", text.as_bytes()), &host)
+    read("set.xml", text.as_bytes(), Format::detect("<stdin>", text.as_bytes(), &host)?, &host)
 }
 
 /// A file as written by the graphical editor of SimSo, shortened.
@@ -141,7 +146,7 @@ fn errors_of_xml_point_at_the_value() {
         ("id=\"2\" list", "followed_by=\"77\" list", "77", "a task that releases another"),
         ("alarm", "control &amp;\tbrake", "control &amp;\tbrake", "the name `control & brake`"),
         ("10000", "zero0", "zero0", "`cycles_per_ms` is not a whole number"),
-        ("<simulation", "<simulate>", "<simulate>", "this is not XML"),
+        ("<tasks>", "<taskz>", "<taskz>", "this is not XML"),
     ] {
         let text = SIMSO.replacen(from, to, 1);
         assert_ne!(text, SIMSO, "{from}");

@@ -247,7 +247,7 @@ pub enum AdmissionError {
         policy: String,
     },
     /// The policy computes its own clusters.
-    #[error("{policy} with size=.. packs its tasks anew: say which clusters the platform has")]
+    #[error("{policy} with size=.. packs its tasks again: say which clusters the platform has")]
     OwnClusters {
         /// The policy.
         policy: String,

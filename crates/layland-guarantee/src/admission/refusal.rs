@@ -27,7 +27,7 @@ impl fmt::Display for Suggestion {
             Suggestion::Cpus(cpus) => write!(f, "it would fit on {}", on(cpus)),
             Suggestion::Later(at) => write!(f, "it would fit at {at}"),
             Suggestion::Policy(policy) => {
-                write!(f, "all would fit under {policy}, if all tasks started anew")
+                write!(f, "all would fit under {policy}, if all tasks started again")
             }
         }
     }

@@ -131,6 +131,15 @@ impl Shortfall {
 }
 
 /// Returns CPUs with their noun.
+/// Formats a positive number with at most four decimals.
+fn short(number: &Rate) -> String {
+    let text = format!("{:.4}", number.to_f64());
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "0" => "less than 0.0001".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
 pub(super) fn on(cpus: &CpuSet) -> String {
     format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
 }
@@ -143,11 +152,11 @@ impl fmt::Display for Shortfall {
             }
             Shortfall::Density { cpus, sum, limit } => write!(
                 f,
-                "the densities on {} would be {:.4} together and may be {:.4}: {:.4} is missing",
+                "the densities on {} would add up to {}, but at most {} is allowed ({} too much)",
                 on(cpus),
-                sum.to_f64(),
-                limit.to_f64(),
-                (sum - limit).to_f64()
+                short(sum),
+                short(limit),
+                short(&(sum - limit))
             ),
             Shortfall::Mixed { cpus } => {
                 write!(f, "the tasks on {} do not all use the same CPUs", on(cpus))
@@ -203,7 +212,7 @@ impl fmt::Display for Shortfall {
             }
             Shortfall::Policy { reason } => write!(f, "the policy refuses: {reason}"),
             Shortfall::Anew { reason } => {
-                write!(f, "{reason}: the task has to leave and to enter anew")
+                write!(f, "{reason}: the task has to leave and to enter again")
             }
         }
     }

@@ -30,7 +30,7 @@ impl Decisions {
     pub(super) fn ended(&self) -> Option<String> {
         (self.left.load(Ordering::Relaxed) == 0).then(|| {
             format!(
-                "the search for a run that misses gave up after {} decisions of the policy: --effort takes it further",
+                "the search for a run that misses stopped after {} decisions of the policy: a larger --effort continues it",
                 self.all
             )
         })

@@ -155,7 +155,7 @@ pub struct Execution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// It has too few jobs for an estimate.
-    #[error("{jobs} of its jobs are in the trace, and three are needed")]
+    #[error("{jobs} of its jobs are in the trace, and three are required")]
     FewJobs {
         /// The number of jobs whose beginnings are in the trace and whose switches are complete.
         jobs: usize,

@@ -238,7 +238,7 @@ impl ReadError {
                     seen => format!("; these ran most: {}", seen.join(", ")),
                 };
                 if wanted.is_empty() {
-                    format!("say which threads are tasks: --set FILE, --comm REGEX or --pid N{seen}")
+                    format!("say which threads are tasks: --set FILE, --thread REGEX or --tid N{seen}")
                 } else {
                     format!("the set has {}{seen}", wanted.join(", "))
                 }

@@ -74,6 +74,7 @@ const CODES: Codes = Codes {
     invalid: "layland::lab::invalid",
     unknown_name: "layland::lab::unknown_name",
     reserved: &[],
+    other_names: &[],
 };
 
 /// The version of the format.

@@ -150,7 +150,7 @@ pub enum Refusal {
     NoRoom { task: String, runtime: Duration, deadline: Duration },
     /// A task aborts or skips late jobs.
     #[error(
-        "task `{task}` does not let late jobs run on, and the kernel neither gives up nor skips jobs"
+        "task `{task}` does not let late jobs run on, and the kernel neither aborts nor skips jobs"
     )]
     OnMiss { task: String },
     /// The kernel does not accept the reservation of a task.
@@ -196,10 +196,10 @@ impl Refusal {
             Refusal::ShorterThanTicks { .. } => {
                 "stretch the times of the set, enable HRTICK_DL, or say --force"
             }
-            Refusal::NoRoom { .. } => "choose a smaller --margin",
+            Refusal::NoRoom { .. } => "choose a smaller --reserve",
             Refusal::Rule { .. } => "stretch or shrink the times of the set",
             Refusal::TooMuch { .. } => {
-                "choose a smaller --margin, or fewer tasks"
+                "choose a smaller --reserve, or fewer tasks"
             }
         }
     }
@@ -275,7 +275,7 @@ impl Plan {
         }
         if matches!(rule, ScheduleRule::Split { .. }) {
             plan.caveats.push(
-                "a job that needs more than it has reserved goes on in its next period: the kernel gives up no job"
+                "a job that needs more than it has reserved goes on in its next period: the kernel aborts no job"
                     .to_owned(),
             );
         }
@@ -353,7 +353,7 @@ impl Plan {
         if !system.requests.is_empty() {
             caveats.push(
                 "parameters and affinities of live SCHED_DEADLINE threads change: depending on its \
-                 version the kernel starts their servers anew then"
+                 version the kernel starts their servers again then"
                     .to_owned(),
             );
         }

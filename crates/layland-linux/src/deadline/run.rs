@@ -141,7 +141,7 @@ impl RunError {
                     .to_owned()
             }
             RunError::Busy { .. } => {
-                "wait a period, stop the other SCHED_DEADLINE threads, or choose a smaller --margin"
+                "wait a period, stop the other SCHED_DEADLINE threads, or choose a smaller --reserve"
                     .to_owned()
             }
             RunError::Admission(_) => "run it as root, e.g. with sudo".to_owned(),

@@ -10,7 +10,7 @@ use crate::machine::admitted::{Admitting, Holder, Member, Membership, Reserved, 
 use crate::machine::changes::{ChangeError, Changes, NotTakenBack};
 use crate::machine::cpuset::{self, CpusetError, Partition};
 use crate::machine::register::Register;
-use crate::machine::rules::{Missing, try_deadline};
+use crate::machine::rules::{Missing, enter_deadline, try_deadline};
 use crate::machine::threads::Former;
 use layland_model::Duration;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The advice if a thread cannot have `SCHED_DEADLINE` although the rights suffice.
 const WHOLE_DOMAIN: &str = "SCHED_DEADLINE needs a thread that may use every CPU of its root domain: start it without \
-                            taskset, and name CPUs with --cpus";
+                            taskset, and name CPUs with --on-cpus";
 
 /// Checks whether a thread like the calling one may have the class that a policy gives it: the
 /// rights, the CPUs that it may use, and the kernel's admission control. `joined` is the thread
@@ -552,7 +552,7 @@ impl Reserving {
                 Anew::Return(from) if now < from => continue,
                 Anew::Return(_) => {
                     held.anew = None;
-                    set_deadline(tid, reservation)
+                    enter_deadline(tid, reservation)
                 }
             };
             if let Err(error) = done {
@@ -732,7 +732,7 @@ impl Class {
 
 fn enter(thread: Tid, class: Class) -> io::Result<()> {
     match class {
-        Class::Deadline(reservation) => set_deadline(thread, reservation),
+        Class::Deadline(reservation) => enter_deadline(thread, reservation),
         Class::Fifo(priority) => {
             let _ = sys::empty_reservation(thread);
             sys::set_fifo(thread, priority)
@@ -760,21 +760,4 @@ fn set_ext(thread: Tid) -> io::Result<()> {
 /// Returns true if the kernel may still see the thread on a CPU of another root domain.
 fn is_elsewhere(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EPERM) && sys::has_capability(sys::CAP_SYS_NICE)
-}
-
-/// Enters `SCHED_DEADLINE`. The kernel counts the bandwidth of other threads until their zero-lag
-/// times, so a refusal is retried for a period, at least for a second.
-fn set_deadline(thread: Tid, reservation: Reservation) -> io::Result<()> {
-    let until = sys::monotonic_ns() + reservation.period.ns().max(1_000_000_000);
-    loop {
-        match sys::set_deadline(thread, reservation, false) {
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                if sys::monotonic_ns() >= until {
-                    return Err(error);
-                }
-                sys::sleep_until(sys::monotonic_ns() + 1_000_000);
-            }
-            answer => return answer,
-        }
-    }
 }

@@ -215,7 +215,7 @@ fn manage(
     sys::precise_timers();
     let fifo = &options.fifo;
     let own = Tid::own();
-    let help = || "choose other CPUs with --host-cpus".to_owned();
+    let help = || "choose other CPUs with --on-cpus".to_owned();
     sys::pin(own, fifo.hosts.manager)
         .map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
     let polls = support.manager_polls();

@@ -391,7 +391,7 @@ fn manage(start: Start<'_>, shared: &SharedState, hosts: &Hosts) -> Result<Finis
     sys::precise_timers();
     let own = Tid::own();
     let pinned = sys::pin(own, hosts.manager);
-    let help = || "choose other CPUs with --host-cpus".to_owned();
+    let help = || "choose other CPUs with --on-cpus".to_owned();
     pinned.map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
     let threads = FifoThreads::prepare(start.system, shared, &hosts.of)?;
     let mut manager = Manager::new(start, threads);

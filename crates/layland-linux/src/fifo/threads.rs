@@ -77,7 +77,7 @@ impl<'a> FifoThreads<'a> {
             // The first CPU that the task may use.
             let allowed = system.allowed_cpus(id);
             let host = hosts[allowed.lowest().unwrap_or(CpuId(0))];
-            let help = || "choose other CPUs with --host-cpus".to_owned();
+            let help = || "choose other CPUs with --on-cpus".to_owned();
             sys::pin(tid, host)
                 .map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
             sys::set_fifo(tid, RUN).map_err(|error| {

@@ -140,14 +140,14 @@ fn judge(accounts: &[Account], reserved: &[Has], servers: usize) -> Standing {
 pub(crate) fn way_out(standing: &Standing) -> &'static str {
     match standing {
         Standing::Negative(..) => {
-            "the kernel refuses what would make it count anew, but for this, with cpusets of version 1: \
+            "the kernel refuses what would make it count again, but for this, with cpusets of version 1: \
              cd /sys/fs/cgroup/cpuset && echo 0 >cpuset.sched_relax_domain_level && \
              echo -1 >cpuset.sched_relax_domain_level; otherwise restart the machine"
         }
         Standing::Unknown | Standing::Right(_) | Standing::Leaked(..) | Standing::Short(..) => {
             "as root, when no thread of SCHED_DEADLINE has ended for 5 s: \
              cat /proc/sys/kernel/sched_rt_runtime_us | tee /proc/sys/kernel/sched_rt_runtime_us, which makes the \
-             kernel count anew"
+             kernel count again"
         }
     }
 }

@@ -39,7 +39,7 @@ impl ChangeError {
             }
             ChangeError::Guardian(error) => no_process(error),
             ChangeError::Occupied(_) => {
-                "wait until it has ended, or choose other CPUs with --host-cpus".to_owned()
+                "wait until it has ended, or choose other CPUs with --on-cpus".to_owned()
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::machine::cpuset;
 pub use crate::machine::left::{Leftover, heal, left_behind};
 use crate::machine::left::{as_doctor, of_unknown_runs};
 use crate::machine::register::Register;
-use crate::machine::rules::Missing;
+use crate::machine::rules::{Missing, enter_deadline};
 use layland_model::{Duration, counted};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
@@ -229,7 +229,7 @@ fn deadline() -> Finding {
     let least = Reservation { runtime: Duration::from_ms(1), deadline: period, period };
     // 1 ms every 100 ms is little enough to be admitted on any machine that is not full.
     let answer = on_a_thread(move || {
-        let entered = sys::set_deadline(Tid::own(), least, false);
+        let entered = enter_deadline(Tid::own(), least);
         entered.map_err(|error| (error, sys::allowed_cpus().unwrap_or_default()))
     });
     let limit = Facts::read().limit_thousandths as f64 / 1000.0;

@@ -131,8 +131,8 @@ impl Missing {
 }
 
 /// Checks whether the kernel lets a thread like the calling one enter `SCHED_DEADLINE`, with its
-/// rights and on the CPUs that it may use. The thread for this test sleeps, and reserves so little
-/// that the kernel counts nothing for it.
+/// rights and on the CPUs that it may use. It does not check whether enough bandwidth is left. The
+/// thread for this test sleeps, and reserves so little that the kernel counts nothing for it.
 ///
 /// # Errors
 /// Returns the error of the kernel.
@@ -159,8 +159,35 @@ pub fn try_deadline() -> io::Result<()> {
         let _ = sys::set_ordinary(thread);
         is_over.store(1, Ordering::SeqCst);
         sys::wake(&is_over);
-        answer
+        match answer {
+            // The kernel checks rights before bandwidth. After the end of a thread that had used up
+            // its budget, the sum of Linux 6.18 was seen to be too small for about a period. While
+            // it is negative, the smallest request is refused, and a larger one may be granted.
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(()),
+            answer => answer,
+        }
     })
+}
+
+/// Enters `SCHED_DEADLINE`. The kernel counts the bandwidth of other threads until their zero-lag
+/// times, and its sum may be wrong for a moment, so a refusal is retried for a period, at least for
+/// a second.
+///
+/// # Errors
+/// Returns the error of the kernel.
+pub(crate) fn enter_deadline(thread: Tid, reservation: Reservation) -> io::Result<()> {
+    let until = sys::monotonic_ns() + reservation.period.ns().max(1_000_000_000);
+    loop {
+        match sys::set_deadline(thread, reservation, false) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                if sys::monotonic_ns() >= until {
+                    return Err(error);
+                }
+                sys::sleep_until(sys::monotonic_ns() + 1_000_000);
+            }
+            answer => return answer,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -209,10 +236,7 @@ mod tests {
         for _ in 0..20 {
             match try_deadline() {
                 Ok(()) => assert_eq!(Missing::for_deadline(), None),
-                Err(error) => assert!(
-                    matches!(error.raw_os_error(), Some(libc::EPERM | libc::EBUSY)),
-                    "{error}"
-                ),
+                Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EPERM), "{error}"),
             }
         }
     }

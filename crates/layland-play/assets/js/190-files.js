@@ -7,7 +7,7 @@ const MOST_FILE = 8_000_000;
 function shellWord(text) { return /^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'"; }
 
 /** What the formats are called here. */
-const FORMATS = { toml: "Layland (TOML)", "rt-app": "rt-app (JSON)", csv: "a table (CSV)", plain: "plain lines", simso: "SimSo (XML)", schedcat: "SchedCAT (XML)", jsonl: "lines of JSON" };
+const FORMATS = { toml: "Layland (TOML)", "rt-app": "rt-app (JSON)", csv: "a table (CSV)", plain: "plain lines", sag: "a job set of SAG (CSV)", simso: "SimSo (XML)", schedcat: "SchedCAT (XML)", jsonl: "lines of JSON" };
 
 class Files {
   constructor(play) {

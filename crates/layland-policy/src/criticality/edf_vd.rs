@@ -206,7 +206,7 @@ pub fn edf_vd(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy
             Err("there are no virtual deadlines that its test accepts".to_owned())
         }
         VirtualDeadlines::GaveUp => {
-            Err("the test of virtual deadlines gave up: it takes too long".to_owned())
+            Err("the test of virtual deadlines stopped: it takes too long".to_owned())
         }
     };
     let fits = Fits::by_level(|set| find(set).answer().is_yes());

@@ -119,7 +119,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         info(
             "ocbp",
             "own criticality-based priorities, recomputed at run time",
-            "plrs, but when a job preempts, priorities are computed anew and not reused",
+            "plrs, but when a job preempts, priorities are computed again and not reused",
             ocbp,
             vec![lists(), releases(), own_overrun_option()],
         )

@@ -65,7 +65,7 @@ fn found<R>(assignment: Assignment<R>, test: &str) -> Result<Vec<usize>, String>
         Assignment::NoneCanBeLowest(_) => {
             Err(format!("no order of priorities passes the test {test}"))
         }
-        Assignment::GaveUp(_) => Err(format!("the test {test} gave up: it takes too long")),
+        Assignment::GaveUp(_) => Err(format!("the test {test} stopped: it takes too long")),
     }
 }
 
@@ -177,7 +177,7 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     let plan = |set: &MixedSet| {
         let found = if paper { zero_slack::paper(set) } else { zero_slack::safe(set) };
         if found.answer == Answer::GaveUp {
-            return Err("the search for zero-slack instants gave up: it takes too long".to_owned());
+            return Err("the search for zero-slack instants stopped: it takes too long".to_owned());
         }
         if let Some(without) = set.ids().find(|&task| found.zero_slack[task].is_none()) {
             let which = format!("task {} of its CPU, by rank", without.index());
@@ -237,7 +237,7 @@ fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String
     };
     let Some(lists) = lists else {
         return Err(match answer {
-            Answer::GaveUp => "the analysis of its jobs gave up: there are too many".to_owned(),
+            Answer::GaveUp => "the analysis of its jobs stopped: there are too many".to_owned(),
             Answer::Schedulable | Answer::NotSchedulable => {
                 "there are no job priorities that its analysis accepts".to_owned()
             }

@@ -125,7 +125,7 @@ pub(crate) fn setattr_tardy() -> OptionInfo {
 pub(crate) fn affinity_tardy() -> OptionInfo {
     OptionInfo::new(
         "affinity_tardy",
-        "the queued servers that another affinity starts anew if their deadlines have passed: keep (none; 7.2), \
+        "the queued servers that another affinity restarts if their deadlines have passed: keep (none; 7.2), \
            moved (those whose threads have to leave their CPUs; 5.4) or any (6.12, 6.18)",
         Values::one_of(["keep", "moved", "any"]),
     )

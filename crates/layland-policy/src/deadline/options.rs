@@ -24,7 +24,7 @@ pub(crate) fn tie() -> OptionInfo {
 pub(crate) fn lag_reset() -> OptionInfo {
     OptionInfo::new(
         "lag_reset",
-        "on: a server replenished with its deadline still in the past starts anew, as in Linux; off \
+        "on: a server replenished with its deadline still in the past starts again, as in Linux; off \
            (default)",
         Values::Switch,
     )

@@ -99,7 +99,7 @@ impl Rules for SemiPartitioned {
             Change::Affinity(_) => "affinity",
             Change::Cluster(_) => "cluster",
         };
-        Err(Refusal::busy(format!("the {what} of a task cannot change: leave, and enter anew")))
+        Err(Refusal::busy(format!("the {what} of a task cannot change: leave, and enter again")))
     }
 
     fn set_cluster_cpus(

@@ -296,7 +296,7 @@ fn refuse_what_ends_sections(who: &str, system: &System) -> Result<(), SystemRef
         let Task { name, on_miss, preemption, steps, .. } = task;
         if steps.is_some() && *on_miss == OnMiss::Abort {
             let reason = format!(
-                "task `{name}` has `steps` and gives up late jobs, and {who} has no rule for what they hold: use \
+                "task `{name}` has `steps` and aborts late jobs, and {who} has no rule for what they hold: use \
                  on_miss = \"continue\" or \"skip\""
             );
             return Err(Refusal::not_permitted(reason).about(id));

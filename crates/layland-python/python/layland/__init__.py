@@ -8,7 +8,7 @@
 >>> run.total["missed"]
 1
 
-Times are texts with a unit (``"5ms"``), ``timedelta``, integers with a unit (``5 * layland.ms``) or fractions of
+Times are strings with a unit (``"5ms"``), ``timedelta``, integers with a unit (``5 * layland.ms``) or fractions of
 milliseconds; a float is a ``TypeError``. In results they are whole nanoseconds, and their names end in ``_ns``.
 
 Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pandas.DataFrame.from_arrow(run.jobs)``,

@@ -141,7 +141,7 @@ def _margin(margin: MarginLike) -> str:
         return str(margin)
     if isinstance(margin, (Duration, timedelta)):
         return as_text(as_ns(margin))
-    raise TypeError(f'a margin cannot be {margin!r}: write a share or a time, such as "0.05" or "5ms"')
+    raise TypeError(f'a reserve cannot be {margin!r}: write a share or a time, such as "0.05" or "5ms"')
 
 
 @dataclass(frozen=True)

@@ -294,7 +294,7 @@ class Experiment:
         series
             Only these series.
         folder
-            The folder for results, also partial ones, as with ``layland lab run --out``: the same call goes on after an
+            The folder for results, also partial ones, as with ``layland lab run --output``: the same call goes on after an
             interrupt, and more sets are added to those that are there. With policies in Python nothing is kept, since
             their code may have changed. By default nothing is written.
         fresh

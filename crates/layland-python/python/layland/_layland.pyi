@@ -141,7 +141,12 @@ class Simulated:
 class System:
     @staticmethod
     def read(
-        name: str, text: bytes, format: str | None, cpus: int | None, unit: str | None
+        name: str,
+        text: bytes,
+        format: str | None,
+        cpus: int | None,
+        unit: str | None,
+        columns: str | None = None,
     ) -> System: ...
     @staticmethod
     def demo(name: str) -> System | None: ...

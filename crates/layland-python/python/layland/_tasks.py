@@ -258,6 +258,7 @@ class TaskSet:
         format: str | None = None,
         cpus: int | None = None,
         unit: str | None = None,
+        columns: str | None = None,
     ) -> TaskSet:
         """Reads a file.
 
@@ -266,12 +267,14 @@ class TaskSet:
         source
             A path, or ``demo:NAME`` for a bundled set (:func:`layland.demos` lists them).
         format
-            ``toml``, ``rt-app``, ``csv``, ``plain``, ``simso``, ``schedcat`` or ``jsonl``; by default the one
-            that the name or the contents show.
+            ``toml``, ``rt-app``, ``csv``, ``table``, ``objects``, ``yaml``, ``plain``, ``simso``, ``schedcat``,
+            ``sag``, ``dot`` or ``jsonl``; by default the one that the contents show.
         cpus
             The number of CPUs, for formats that do not say.
         unit
             The unit of numbers without one (``ns``, ``us``, ``ms``, ``s``), in tables and plain lines.
+        columns
+            The columns of a table without titles, as in ``O,C,D,T``.
 
         Raises
         ------
@@ -292,7 +295,8 @@ class TaskSet:
                 names = ", ".join(_layland.demos())
                 raise UsageError(f"there is no bundled set `{path}`", f"there are {names}")
             return cls._of(system, path)
-        return cls.loads(Path(path).read_bytes(), format=format, cpus=cpus, unit=unit, name=path)
+        data = Path(path).read_bytes()
+        return cls.loads(data, format=format, cpus=cpus, unit=unit, columns=columns, name=path)
 
     @classmethod
     def loads(
@@ -302,6 +306,7 @@ class TaskSet:
         format: str | None = None,
         cpus: int | None = None,
         unit: str | None = None,
+        columns: str | None = None,
         name: str = "<text>",
     ) -> TaskSet:
         """Reads a text; see :meth:`load`.
@@ -315,7 +320,7 @@ class TaskSet:
         data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
         if cpus is not None and cpus < 1:
             raise UsageError(f"{cpus} CPUs run nothing", "give a number from 1 on")
-        return cls._of(_layland.System.read(name, data, format, cpus, unit), name)
+        return cls._of(_layland.System.read(name, data, format, cpus, unit, columns), name)
 
     @classmethod
     def load_lines(cls, source: str | os.PathLike[str]) -> Iterator[TaskSet]:
@@ -382,7 +387,7 @@ class TaskSet:
         tests: Sequence[str] = (),
         every_test: bool = False,
         factor: bool = True,
-        margin: MarginLike | None = None,
+        reserve: MarginLike | None = None,
         effort: int | None = None,
         tick: TimeLike | None = None,
     ) -> Checked:
@@ -398,10 +403,10 @@ class TaskSet:
             True to run every test, and not only until one decides.
         factor
             True to search for the factor by which WCETs could grow.
-        margin
-            Analyse what a real run reserves in place of the set: larger budgets under policies of threads (``dl``), larger
-            WCETs under policies that are optimal or for mixed criticality. A share of at least 100 us (``"0.05"``, a
-            fraction) or a time (``"5ms"``).
+        reserve
+            Reserve this much more than the set says, to cover the costs of switches, as a real run does: larger budgets
+            under policies of threads (``dl``), larger WCETs under policies that are optimal
+            or for mixed criticality. A share of at least 100 us (``"0.05"``, a fraction) or a time (``"5ms"``).
         effort
             The number of jobs to simulate where no test decides, in search of one that is late; 0 does not search.
         tick
@@ -416,11 +421,11 @@ class TaskSet:
         --------
         >>> import layland
         >>> tasks = layland.TaskSet.load("demo:robot")
-        >>> tasks.check("dl-sp", margin="5ms")["dl-sp"].larger
+        >>> tasks.check("dl-sp", reserve="5ms")["dl-sp"].larger
         'budgets'
         """
         found = names_and_classes(policies, self._system)
-        asked = Question.of(self._system, self.name, found, tests, every_test, factor, margin, effort, tick)
+        asked = Question.of(self._system, self.name, found, tests, every_test, factor, reserve, effort, tick)
         return Checked(asked)
 
     def analyse(self, name: str) -> Analysis:

@@ -75,7 +75,7 @@ def sweep(
         if copy.resolve() != Path(experiment).resolve():
             copy.write_bytes(Path(experiment).read_bytes())
         shared = str(copy)
-    which = [shared, "--out", str(folder), *options]
+    which = [shared, "--output", str(folder), *options]
     listed = json.loads(_layland(["lab", "units", *which, "--json"]))["units"]
     missing = [unit["name"] for unit in listed if not unit["is_done"]]
     if batch is None:
@@ -108,7 +108,7 @@ def sweep(
 
 def _measure(which: list[str], names: list[str]) -> None:
     """Measures units, on a worker."""
-    _layland(["lab", "run", *which, "--units", ",".join(names), "--threads", "1", "--quiet"])
+    _layland(["lab", "run", *which, "--units", ",".join(names), "--workers", "1", "--quiet"])
 
 
 def _layland(arguments: list[str]) -> str:
@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     where.add_argument("--workers", type=int, metavar="N", help="the number of processes on this machine; one per CPU")
     where.add_argument("--scheduler", metavar="ADDRESS", help="the scheduler of a cluster, as in tcp://host:8786")
     where.add_argument("--scheduler-file", metavar="FILE", help="the file that the scheduler of a cluster wrote")
-    parser.add_argument("--out", metavar="FOLDER", help="a folder that all workers see; by default lab/NAME")
+    parser.add_argument("--output", metavar="FOLDER", help="a folder that all workers see; by default lab/NAME")
     parser.add_argument("--batch", type=int, metavar="N", help="the number of units that one task measures")
     parser.add_argument("--retries", type=int, default=3, metavar="N", help="the retries of a failed task (3)")
     for option, what in [
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: needs distributed: pip install 'layland[dask]'", file=sys.stderr)
         return 5
     name = Path(given.experiment).stem if given.experiment.endswith(".toml") else given.experiment
-    out = Path(given.out or Path("lab") / name)
+    out = Path(given.output or Path("lab") / name)
     options = []
     for option in ("sets", "horizon", "seed", "only"):
         if getattr(given, option) is not None:
@@ -191,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if cluster is not None:
             cluster.close()
     last = ["--no-timing"] if given.no_timing else []
-    draw = [sys.executable, "-m", "layland", "lab", "run", given.experiment, "--out", str(out), *options, *last]
+    draw = [sys.executable, "-m", "layland", "lab", "run", given.experiment, "--output", str(out), *options, *last]
     return subprocess.run(draw, check=False).returncode
 
 

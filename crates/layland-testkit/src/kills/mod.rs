@@ -208,7 +208,7 @@ impl Campaign {
         let run = |engine: &'static str, policy: &'static str| {
             let mut words = vec!["run", "--engine", engine, "--policy", policy];
             words.extend(TASKS);
-            words.extend(["-q", "--duration"]);
+            words.extend(["-q", "--until"]);
             words
         };
         if self.able.fifo {
@@ -219,7 +219,7 @@ impl Campaign {
             all.push([&run("deadline", "dl")[..], &[&time]].concat());
         }
         if self.able.tracefs {
-            all.push(vec!["trace", "record", "-o", &trace, "--duration", &time]);
+            all.push(vec!["trace", "record", "-o", &trace, "--until", &time]);
             if self.able.deadline {
                 all.push([&run("deadline", "p-edf")[..], &[&time, "-o", &trace]].concat());
             }

@@ -29,16 +29,16 @@ pub(crate) struct CalibrateArgs {
     /// The quantile of each distribution to use, from 0 to 1
     #[arg(long, value_name = "Q", default_value = "0.5", value_parser = parse_quantile)]
     pub quantile: f64,
-    /// The CPUs of this machine to use, as in 0-1; by default all that the process may use
-    #[arg(long, value_name = "CPUS")]
-    pub host_cpus: Option<CpuSet>,
+    /// The CPUs of this machine to use, as in 2-3 or 1,3. By default all that the process may use
+    #[arg(long, value_name = "LIST")]
+    pub on_cpus: Option<CpuSet>,
     /// Show the engine next to the bare mechanism
     #[arg(long)]
     pub compare: bool,
-    /// Write the section to this file, too
+    /// Write to this file. The section is printed as well
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Print the result as one JSON document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
     /// Draw with ASCII characters only
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
         return Err(Failure::usage(format!("measuring for {} makes no sense", args.duration))
             .help("choose between 100ms and 60s"));
     }
-    let cpus: Vec<usize> = match &args.host_cpus {
+    let cpus: Vec<usize> = match &args.on_cpus {
         Some(set) => set.iter().map(Index::index).collect(),
         None => layland_linux::usable_cpus()
             .map_err(|error| Failure::refused(format!("failed to list the CPUs: {error}")))?,

@@ -24,14 +24,14 @@ Examples:
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// The format to write; by default the one that the extension of the file names, or else toml
+    /// The format to write. By default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::written())]
     pub to: Option<Format>,
-    /// For rt-app: the policy of the kernel that all threads get. dl is SCHED_DEADLINE; g-rm, g-dm and g-fp are
+    /// The policy. For rt-app, that of the kernel for all threads: dl is SCHED_DEADLINE; g-rm, g-dm and g-fp are
     /// SCHED_FIFO with such priorities. By default each task's budget or priority decides
-    #[arg(long, value_name = "POLICY", value_parser = policies())]
+    #[arg(short, long, value_name = "POLICY", value_parser = policies())]
     pub policy: Option<RtAppPolicy>,
-    /// Write to this file instead of standard output
+    /// Write to this file. Without it, to standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ Examples:
 pub(crate) struct DemosArgs {
     /// Print the file of this set
     pub name: Option<String>,
-    /// Print the list, or the set, as JSON
+    /// Print the result as JSON. It is the list, or the set
     #[arg(long)]
     pub json: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
         let width = demos.iter().map(|demo| demo.name.len()).max().unwrap_or(0);
         let lines: Vec<String> = demos
             .iter()
-            .map(|demo| format!("demo:{:width$}  {}\n", demo.name, demo.title))
+            .map(|demo| terminal::entry(&format!("demo:{:width$}  ", demo.name), demo.title))
             .collect();
         terminal::result(&lines.concat())?;
         return Ok(Exit::Yes);

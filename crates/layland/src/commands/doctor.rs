@@ -17,10 +17,11 @@ Examples:
   sudo layland doctor --clean
       undoes the changes of runs that were killed together with their guardian
 
-Exits with 0 if everything that was tried works; warnings do not count, nor does a kernel that is too
-old for sched_ext. With 5 if a privilege is missing, and with 1 if something else is; each
-finding comes with its fix. With --clean it exits with 0 if nothing is left, and with 5 if the system
-refuses to undo a change. The changes of a run that is alive are never touched.";
+Exits with 0 if everything that was tried works; warnings do not count, nor does a kernel that is too old for \
+sched_ext. Exits with 5 if a privilege is missing and 1 if anything else is; the output says what to do.
+
+With --clean it exits with 0 if nothing is left, and with 5 if the system refuses to undo a change. The changes of a \
+run that is alive are never touched.";
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
@@ -30,7 +31,7 @@ pub(crate) struct DoctorArgs {
     /// The time for which the latency of timers is measured
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "2s")]
     pub latency_for: Duration,
-    /// Print the findings as one JSON document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }
@@ -105,9 +106,9 @@ fn text(findings: &[Finding]) -> String {
             State::NeedsPrivilege => "refused",
             State::Missing => "missing",
         };
-        text += &format!("{sign}  {name:width$}  {detail}\n");
+        text += &terminal::entry(&format!("{sign}  {name:width$}  "), detail);
         if let Some(fix) = fix {
-            text += &format!("{:width$}  fix: {fix}\n", "", width = width + 9);
+            text += &terminal::entry(&format!("{:width$}  fix: ", "", width = width + 9), fix);
         }
     }
     text

@@ -2,6 +2,7 @@
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::files::Stream;
+use crate::ui::numbers::{count, whole, whole_u8, whole_u64};
 use crate::ui::{files, formats, input};
 use clap::{Args, ValueEnum};
 use layland_answers::values::{seed_of, time_of};
@@ -30,7 +31,7 @@ Examples:
       a stream of sets, one in each line, checked as they come
   layland gen --range 0.5..0.9 -u 14.4 --cpus 16
       heavy tasks until the total is reached
-  layland gen -n 20 -u 3 --cpus 4 --criticality LO,HI --factor 2..4
+  layland gen -n 20 -u 3 --cpus 4 --criticality LO,HI --criticality-factor 2..4
       mixed criticality
   layland gen -n 20 -u 0.6 --generator uunifast --levels 4 --level-factor 1.5
       mixed criticality with two execution times per task, and levels in turn
@@ -51,6 +52,7 @@ Examples:
 pub(crate) struct GenArgs {
     /// The number of tasks
     #[arg(short = 'n', long = "tasks", value_name = "N", help_heading = "Utilizations")]
+    #[arg(value_parser = count)]
     pub tasks: Option<usize>,
     /// The total utilization, as in 7.6 or 38/5
     #[arg(short, long, value_name = "U", help_heading = "Utilizations")]
@@ -59,54 +61,67 @@ pub(crate) struct GenArgs {
     /// The generator of utilizations. All but uunifast keep them within bounds; randfixedsum and
     /// convolutional are uniform; randfixedsum needs memory for the square of the number of tasks
     #[arg(long, value_enum, default_value_t = Generator::RandFixedSum, help_heading = "Utilizations")]
+    #[arg(hide_short_help = true)]
     pub generator: Generator,
     /// The least utilization of a task (randfixedsum, convolutional)
     #[arg(long, value_name = "U", default_value = "0", help_heading = "Utilizations")]
+    #[arg(hide_short_help = true)]
     pub min: Rate,
     /// The largest utilization of a task (randfixedsum, convolutional, uunifast-discard)
     #[arg(long, value_name = "U", default_value = "1", help_heading = "Utilizations")]
+    #[arg(hide_short_help = true)]
     pub max: Rate,
-    /// Bounds of each task in turn for convolutional, as in 0..0.5,0.2..1 (the last repeats)
+    /// The bounds of the utilizations of the tasks in turn (convolutional), as in 0..0.5,0.2..1. The last one repeats
     #[arg(long, value_name = "MIN..MAX,..", value_delimiter = ',', value_parser = layland_gen::text::rates)]
     #[arg(help_heading = "Utilizations", conflicts_with_all = ["min", "max"])]
-    pub bounds: Vec<(Rate, Rate)>,
+    #[arg(hide_short_help = true)]
+    pub task_bounds: Vec<(Rate, Rate)>,
     /// Draw each utilization from this range: heavy is 0.5..0.9, medium 0.1..0.5. With -u, until the
     /// total is reached; with -n, for this many tasks
     #[arg(long, value_name = "MIN..MAX|heavy|medium", value_parser = layland_gen::text::range)]
-    #[arg(help_heading = "Utilizations", conflicts_with_all = ["generator", "min", "max", "bounds"])]
+    #[arg(help_heading = "Utilizations", conflicts_with_all = ["generator", "min", "max", "task_bounds"])]
+    #[arg(hide_short_help = true)]
     pub range: Option<(Rate, Rate)>,
-    /// log:10ms..1s, uniform:10ms..100ms, harmonic:5ms,8ms*2^4, or list:5ms,10ms,20ms
+    /// The periods, as in log:10ms..1s. Or uniform:10ms..100ms, harmonic:5ms,8ms*2^4, list:5ms,10ms,20ms
     #[arg(long, value_name = "PERIODS", default_value = "log:10ms..1s", help_heading = "Timing")]
     pub periods: String,
     /// Periods are multiples of this
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = time_of::<Duration>)]
     #[arg(help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub period_granularity: Duration,
     /// Execution times and everything else are multiples of this
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = time_of::<Duration>)]
     #[arg(help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub granularity: Duration,
     /// The shortest execution time
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_of::<Service>)]
     #[arg(help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub min_wcet: Service,
-    /// implicit, constrained:MIN..MAX (of the way from WCET to period), or factor:MIN..MAX (of the
-    /// period)
+    /// The deadlines, implicit or as in factor:0.5..1. A factor is a share of the period; constrained:MIN..MAX is a
+    /// share of the way from WCET to period
     #[arg(long, value_name = "DEADLINES", default_value = "implicit", help_heading = "Timing")]
     pub deadlines: String,
     /// First arrivals: all at 0, or uniform within the period
     #[arg(long, value_enum, default_value_t = OffsetsArg::Synchronous, help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub offsets: OffsetsArg,
-    /// periodic, sporadic:MAX (uniform extra separation, in periods), or exponential:MEAN..MAX
+    /// The arrivals, periodic or as in sporadic:0.5. One of periodic, sporadic:MAX (uniform extra separation, in
+    /// periods), or exponential:MEAN..MAX
     #[arg(long, value_name = "ARRIVALS", default_value = "periodic", help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub arrivals: String,
     /// The number of jobs in a burst, by an arrival curve; in the long run one arrives per period
     #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::counts)]
     #[arg(help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub bursts: Option<(u32, u32)>,
     /// The distance between the jobs of a burst, in periods
     #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates)]
     #[arg(default_value = "0.1..0.3", help_heading = "Timing", requires = "bursts")]
+    #[arg(hide_short_help = true)]
     pub burst_distance: (Rate, Rate),
     /// Names of the criticality levels, low to high
     #[arg(long, value_name = "LEVEL,..", value_delimiter = ',', help_heading = "Criticality")]
@@ -114,25 +129,31 @@ pub(crate) struct GenArgs {
     /// The probability of each level; by default equal
     #[arg(long, value_name = "P,..", value_delimiter = ',', requires = "criticality")]
     #[arg(help_heading = "Criticality")]
+    #[arg(hide_short_help = true)]
     pub probability: Vec<Rate>,
     /// The factor by which the execution time grows from one level to the next
     #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates, default_value = "2..2")]
     #[arg(help_heading = "Criticality", requires = "criticality")]
-    pub factor: (Rate, Rate),
+    #[arg(hide_short_help = true)]
+    pub criticality_factor: (Rate, Rate),
     /// Cut execution times of higher levels at the period
     #[arg(long, requires = "criticality", help_heading = "Criticality")]
+    #[arg(hide_short_help = true)]
     pub capped: bool,
     /// The number of levels L0, L1, .., which tasks get in turn. Each task has two execution times: a
     /// smaller one below its own level (Huang, Gill and Lu 2014)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole_u8::<1, 255>)]
     #[arg(help_heading = "Criticality", conflicts_with = "criticality")]
+    #[arg(hide_short_help = true)]
     pub levels: Option<u8>,
     /// With --levels: the larger execution time over the smaller one
     #[arg(long, value_name = "CF", value_parser = layland_gen::text::factor, default_value = "1.5")]
     #[arg(help_heading = "Criticality", requires = "levels")]
+    #[arg(hide_short_help = true)]
     pub level_factor: Rate,
     /// With --levels: tasks of the lowest level keep the smaller execution time
     #[arg(long, requires = "levels", help_heading = "Criticality")]
+    #[arg(hide_short_help = true)]
     pub lowest_keeps: bool,
     #[command(flatten)]
     pub graphs: GraphArgs,
@@ -140,44 +161,51 @@ pub(crate) struct GenArgs {
     pub steps: StepArgs,
     #[command(flatten)]
     pub preemption: PreemptionArgs,
-    /// The number of CPUs of the platform
+    /// The number of CPUs
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Platform")]
+    #[arg(value_parser = count)]
     pub cpus: usize,
-    /// global, clustered:K, partitioned, round-robin, levels:SOCKETS, or nested
+    /// The affinities of the tasks. One of global, clustered:K, partitioned, round-robin, levels:SOCKETS, nested
     #[arg(long, value_name = "AFFINITY", default_value = "global", help_heading = "Platform")]
+    #[arg(hide_short_help = true)]
     pub affinity: String,
     /// Draw the set again until its affinities can carry it (Hall's condition)
     #[arg(long, help_heading = "Platform")]
+    #[arg(hide_short_help = true)]
     pub feasible: bool,
-    /// The largest number of times that a set is drawn
+    /// The largest number of draws for a set
     #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Sets")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = whole::<1, 1_000_000>)]
+    #[arg(hide_short_help = true)]
     pub tries: u32,
-    /// The seed of every draw: the same arguments and seed give the same bytes
+    /// The seed of everything that is drawn. The same arguments and seed give the same bytes
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Sets")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
-    /// The number of sets
+    /// The number of task sets
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sets")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(value_parser = whole_u64::<1, 1_000_000>)]
     pub sets: u64,
-    /// The number of the first set: each set depends on the seed and its number only
+    /// The number of the first set. Each set depends on the seed and its number only
     #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Sets")]
+    #[arg(value_parser = whole_u64::<0, { u64::MAX }>)]
+    #[arg(hide_short_help = true)]
     pub first: u64,
     /// Generate the set in this file again, from the recipe that it contains; - is standard input
     #[arg(long, value_name = "FILE", help_heading = "Sets")]
-    #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "bounds", "range",
+    #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "task_bounds", "range",
         "periods", "period_granularity", "granularity", "min_wcet", "deadlines", "offsets",
-        "arrivals", "bursts", "burst_distance", "criticality", "probability", "factor", "capped", "levels", "level_factor",
+        "arrivals", "bursts", "burst_distance", "criticality", "probability", "criticality_factor", "capped", "levels", "level_factor",
         "lowest_keeps", "shape", "nodes", "edge_probability", "fork_probability", "branches", "depth",
         "resources", "access", "requests", "section", "suspensions", "suspension",
         "regions", "cache_sets", "cache_utilization", "reuse", "block_reload", "cpus", "affinity", "feasible", "tries", "seed", "sets", "first"])]
+    #[arg(hide_short_help = true)]
     pub again: Option<String>,
-    /// The format to write; by default the one that the extension of the file names, or else toml
+    /// The format to write. By default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::written(), help_heading = "Output")]
     pub to: Option<Format>,
-    /// Write to this file instead of standard output, or with several sets into this folder; a file that ends in
-    /// .jsonl has one set in each line
+    /// Write to this file. Without it, to standard output; several sets go into this folder, or into a file
+    /// .jsonl with one set in each line
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -282,13 +310,7 @@ fn files(
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::refused(format!("failed to make the folder {}: {error}", folder.display()))
     })?;
-    let ending = match format {
-        Format::Toml => "toml",
-        Format::RtApp => "json",
-        Format::Csv | Format::Plain => "csv",
-        Format::Simso | Format::Schedcat => "xml",
-        Format::Lines => "jsonl",
-    };
+    let ending = format.extension();
     for set in sets {
         let (index, system) = set?;
         let text = formats::write(&system, format, RtAppPolicy::OfTasks)?;
@@ -380,7 +402,7 @@ fn utilizations(args: &GenArgs) -> Result<Utilizations, Failure> {
         ))
         .help("use --generator randfixedsum"));
     }
-    if !args.bounds.is_empty() && args.generator != Generator::Convolutional {
+    if !args.task_bounds.is_empty() && args.generator != Generator::Convolutional {
         return Err(Failure::usage("bounds of each task need another generator")
             .help("add --generator convolutional"));
     }
@@ -391,8 +413,8 @@ fn utilizations(args: &GenArgs) -> Result<Utilizations, Failure> {
             Utilizations::UUniFastDiscard { tasks, total, max, tries: args.tries }
         }
         Generator::Convolutional => {
-            let last = args.bounds.last().cloned().unwrap_or((min, max));
-            let mut bounds = args.bounds.clone();
+            let last = args.task_bounds.last().cloned().unwrap_or((min, max));
+            let mut bounds = args.task_bounds.clone();
             if bounds.len() > tasks {
                 return Err(Failure::usage(format!("{} bounds for {tasks} tasks", bounds.len())));
             }
@@ -410,7 +432,7 @@ fn criticalities(args: &GenArgs) -> Option<Criticalities> {
     } else {
         args.probability.clone()
     };
-    let (min_factor, max_factor) = args.factor.clone();
+    let (min_factor, max_factor) = args.criticality_factor.clone();
     (count > 0).then_some(Criticalities {
         levels,
         probabilities,

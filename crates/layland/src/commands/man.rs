@@ -12,10 +12,10 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct ManArgs {
-    /// The command to print the page of; by default the page of layland itself
+    /// The command to print the page of. By default the page of layland itself
     #[arg(conflicts_with = "output")]
     pub command: Option<String>,
-    /// Write one page per command into this folder
+    /// Write into this folder. It gets one page per command
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 }

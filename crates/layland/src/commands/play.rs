@@ -30,20 +30,19 @@ The page is a file, which packaging/play.sh of the sources builds once. Nothing 
 pub(crate) struct PlayArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// Policies to compare, separated by commas; by default the one that the set needs, or those that the page
-    /// begins with
+    /// The policies, separated by commas. By default one that fits the set, or those with which the page begins
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
-    /// Simulate up to this time, as in 2s
+    /// End at this time, as in 2s
     #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
     pub until: Option<Duration>,
-    /// Write the page to this file and do not open it
+    /// Write to this file. The page is not opened
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print the path of the page instead of opening a browser
     #[arg(long, conflicts_with = "output")]
     pub print: bool,
-    /// The page of the playground; by default play.html beside the program, or in ../share/layland
+    /// The page of the playground. By default play.html beside the program, or in ../share/layland
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
 }
@@ -151,7 +150,10 @@ fn as_written(args: &SetArgs, system: &System) -> Option<String> {
     let name = args.set.as_deref().filter(|name| *name != "-")?;
     let (bytes, format) = input::bytes(name).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, text.as_bytes()));
+    let format = args
+        .from
+        .or(format)
+        .or_else(|| Format::detect(name, text.as_bytes(), &args.host()).ok())?;
     let read = layland_config::read(name, text.as_bytes(), Format::Toml, &args.host());
     // With further tasks, another number of CPUs or `cpus = "host"` the system differs from the
     // file.

@@ -21,7 +21,7 @@ pub(crate) struct PoliciesArgs {
     /// Print the references as BibTeX
     #[arg(long)]
     pub cite: bool,
-    /// Print as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -50,7 +50,10 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         let width = chosen.iter().map(|info| info.name.len()).max().unwrap_or(0);
         let lines: Vec<String> = chosen
             .iter()
-            .map(|info| format!("{:width$}  {}: {}\n", info.name, info.title, info.summary))
+            .map(|info| {
+                let text = format!("{}: {}", info.title, info.summary);
+                terminal::entry(&format!("{:width$}  ", info.name), &text)
+            })
             .collect();
         terminal::result(&lines.concat())?;
     }

@@ -6,6 +6,7 @@
 
 use super::exec::{cpus_of, thread_of};
 use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::numbers::whole_u64;
 use crate::ui::table::{self, Style};
 use crate::ui::{interrupt, terminal};
 use clap::Args;
@@ -27,9 +28,10 @@ Examples:
   layland top --json --interval 5s --count 12 >minute.jsonl
       a line of JSON for each interval
 
-Response times are inferred: from the wake-up of a thread to its next sleep, in the kernel's trace, which needs
-root. A job that sleeps counts as ended. A thread is throttled when its reservation is used up before its job is
-done; a yield looks the same. Without the trace, only the processor time is shown.
+Response times are inferred from the kernel's trace, which needs root: from the wake-up of a thread to its next sleep. \
+If a thread blocks in the middle of a job, the job is taken to end there. A thread is throttled when its reservation \
+is used up before its job is done; a yield looks the same. Without the trace, only the processor time is shown.
+
 Exits with 0.";
 
 #[derive(Args)]
@@ -38,9 +40,9 @@ pub(crate) struct TopArgs {
     #[arg(long, value_name = "TIME", value_parser = length_of, default_value = "1s")]
     pub interval: Duration,
     /// End after this many intervals [default: at Ctrl-C]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_u64::<0, { u64::MAX }>)]
     pub count: Option<u64>,
-    /// Print a line of JSON for each interval
+    /// Print the result as JSON. Each interval is a line
     #[arg(long)]
     pub json: bool,
     /// Draw with ASCII characters only

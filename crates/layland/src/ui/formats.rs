@@ -16,7 +16,7 @@ pub(crate) fn by_name() -> impl TypedValueParser<Value = Format> {
 
 /// Parses the name of a format that can be written.
 pub(crate) fn written() -> impl TypedValueParser<Value = Format> {
-    let written = Format::ALL.into_iter().filter(|format| *format != Format::Plain);
+    let written = Format::ALL.into_iter().filter(|format| format.is_written());
     PossibleValuesParser::new(written.map(Format::name)).try_map(|name| name.parse::<Format>())
 }
 

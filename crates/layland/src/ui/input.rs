@@ -1,10 +1,11 @@
 //! Loads the task set of the command line: a file, standard input, a bundled set, or inline tasks.
 
 use super::exit::{Failure, Message};
+use super::numbers::whole;
 use super::{formats, names, terminal};
 use clap::Args;
 use layland_answers::{CPUS_NOT_GIVEN, EMPTY, Unanswered, assumed};
-use layland_config::{Format, Host, HowMade, Report, Unit};
+use layland_config::{Columns, Format, Host, HowMade, Report, Unit};
 use layland_model::{System, visible};
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read};
@@ -18,10 +19,10 @@ pub(crate) use layland_answers::Set;
 const DEMO: &str = "demo:";
 
 /// The arguments that say which task set is meant.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct SetArgs {
-    /// The task set: a file (TOML, rt-app JSON, CSV, lines of times, XML of SimSo or SchedCAT, lines of JSON), - for
-    /// standard input, or demo:NAME
+    /// The task set: a file (TOML, a table of any kind, rt-app JSON, JSON or YAML lists, lines of times, XML of SimSo or
+    /// SchedCAT, lines of JSON), - for standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     // An attribute, because brackets in a comment would be links.
@@ -30,19 +31,24 @@ pub(crate) struct SetArgs {
         long,
         value_name = "TASK",
         help_heading = "Task set",
-        help = "Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated; needs no SET"
+        help = "Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated, and needs no SET"
     )]
     pub task: Vec<String>,
-    /// The number of CPUs, if the set does not give it, or another number to try
+    /// The number of CPUs. Overrides the number in the set
     #[arg(long, value_name = "N", help_heading = "Task set")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(value_parser = whole::<1, 4096>)]
     pub cpus: Option<u32>,
-    /// The format of the set, if neither its name nor its first bytes show it
+    /// The format of the set, if its content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Task set")]
+    #[arg(hide_short_help = true)]
     pub from: Option<Format>,
-    /// The unit of numbers without one, in tables and plain lines
+    /// The unit of numbers that are written without one, in tables and plain lines
     #[arg(long, value_name = "UNIT", value_parser = formats::unit(), help_heading = "Task set")]
+    #[arg(hide_short_help = true)]
     pub unit: Option<Unit>,
+    /// The columns of a table without titles, as in O,C,D,T; - is a column that does not count
+    #[arg(long, value_name = "TITLES", help_heading = "Task set")]
+    pub columns: Option<Columns>,
 }
 
 impl SetArgs {
@@ -56,12 +62,20 @@ impl SetArgs {
             cpus: *CPUS.get_or_init(count),
             default_cpus: self.cpus.map(|cpus| cpus as usize),
             unit: self.unit,
+            columns: self.columns.clone(),
         }
     }
 
     /// Returns the same arguments with another task set.
     pub(crate) fn with(&self, set: Option<String>) -> SetArgs {
-        SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from, unit: self.unit }
+        SetArgs {
+            set,
+            task: self.task.clone(),
+            cpus: self.cpus,
+            from: self.from,
+            unit: self.unit,
+            columns: self.columns.clone(),
+        }
     }
 }
 
@@ -77,9 +91,15 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
         None => Set::in_memory("inline", System::new(host.default_cpus.unwrap_or(1), Vec::new())),
         Some(name) => {
             let (bytes, format) = bytes(name)?;
-            let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
             // Headings and messages show the name.
             let name = &*if name == "-" { Cow::Borrowed("<stdin>") } else { visible(name) };
+            let format = match args.from.or(format) {
+                Some(format) => format,
+                // An empty file has a message of its own.
+                None if bytes.trim_ascii().is_empty() => Format::Toml,
+                None => Format::detect(name, &bytes, &host)
+                    .map_err(|report| program(name, &bytes).unwrap_or_else(|| failure(&report)))?,
+            };
             let (set, warnings) = Set::read(name, &bytes, format, &host)?;
             tell(&warnings);
             set
@@ -92,6 +112,30 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
     Ok(set)
 }
 
+/// Returns the failure for a file that is a program, with the command that runs it.
+fn program(name: &str, bytes: &[u8]) -> Option<Failure> {
+    if !bytes.starts_with(b"\x7fELF") && !bytes.starts_with(b"#!/") {
+        return None;
+    }
+    let program = if name.contains('/') { name.to_owned() } else { format!("./{name}") };
+    let failure = Failure::input(format!("{name} is a program and no task set"));
+    Some(failure.help(format!(
+        "`layland exec --dl RUNTIME/PERIOD -- {program}` runs a program with processor time reserved"
+    )))
+}
+
+/// Fails if one of the names of several sets is a policy and no file. Nothing has been simulated yet.
+pub(crate) fn policies_are_not_sets(more: &[String]) -> Result<(), Failure> {
+    let slip = more.iter().find(|name| names::is_policy(name) && !Path::new(name).exists());
+    match slip {
+        None => Ok(()),
+        Some(name) => {
+            let failure = Failure::usage(format!("`{name}` is a policy and no task set"));
+            Err(failure.help("separate policies by commas, as in -p g-edf,p-edf"))
+        }
+    }
+}
+
 /// Applies the arguments about the set: further tasks, and another number of CPUs.
 fn complete(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
     set.add_tasks(&args.task)?;
@@ -100,9 +144,9 @@ fn complete(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
 
 /// Changes the number of CPUs to that of the user, if it differs.
 fn other_cpus(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
-    let warning = args.cpus.map(|cpus| set.change_cpus(cpus as usize)).transpose()?.flatten();
-    if let Some(warning) = warning {
-        terminal::warn(&warning, None);
+    let note = args.cpus.map(|cpus| set.change_cpus(cpus as usize)).transpose()?.flatten();
+    if let Some(note) = note {
+        terminal::note(&note);
     }
     Ok(())
 }
@@ -249,7 +293,11 @@ pub(crate) fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {
     let failure = Failure::input(format!("failed to read {name}: {error}"));
-    if layland_config::demo(name).is_some() {
+    if names::is_policy(name) {
+        failure.help(format!(
+            "`{name}` is a policy: separate policies by commas, as in -p g-edf,p-edf"
+        ))
+    } else if layland_config::demo(name).is_some() {
         failure.help(format!("the bundled set is called demo:{name}"))
     } else if std::path::Path::new(name).is_dir() {
         failure.help("name a file in it")

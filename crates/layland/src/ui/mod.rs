@@ -9,9 +9,11 @@ pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod formats;
 pub(crate) mod gate;
+pub(crate) mod hints;
 pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod names;
+pub(crate) mod numbers;
 pub(crate) mod output;
 pub(crate) mod progress;
 #[cfg(target_os = "linux")]

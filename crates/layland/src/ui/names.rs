@@ -5,8 +5,22 @@ use super::exit::Failure;
 #[cfg(target_os = "linux")]
 use layland_answers::unknown_policy;
 use layland_model::nearest;
-#[cfg(target_os = "linux")]
 use layland_policy::Registry;
+use std::sync::OnceLock;
+
+static POLICIES: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Stores the names of the policies, so that every message recognizes them.
+pub(crate) fn keep(registry: &Registry) {
+    // A process keeps its first registry and ignores later ones.
+    let _ = POLICIES.set(registry.iter().map(|info| info.name.to_string()).collect());
+}
+
+/// Returns true if a word is the name of a policy, with or without options.
+pub(crate) fn is_policy(word: &str) -> bool {
+    let name = word.split(':').next().unwrap_or(word);
+    POLICIES.get().is_some_and(|names| names.iter().any(|known| known == name))
+}
 
 /// Returns the only policy of an argument. A comma is accepted only within options.
 #[cfg(target_os = "linux")]

@@ -71,6 +71,16 @@ impl FileKind {
     }
 }
 
+/// Advice on the formats of pictures.
+const PICTURES: &str = "charts are written as .svg, .png or .pdf, which slides and documents take";
+
+/// Returns true for a picture in a format that no command writes.
+fn is_picture(path: &Path) -> bool {
+    const OTHERS: [&str; 8] = ["jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "eps"];
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    ending.is_some_and(|ending| OTHERS.contains(&ending.as_str()))
+}
+
 /// A file to write besides the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
@@ -96,15 +106,20 @@ impl Output {
     pub(crate) fn of(path: &Path, offered: &[FileKind]) -> Result<Output, Failure> {
         let meanings: Vec<&str> =
             offered.iter().map(|kind| kind.meaning()).filter(|text| !text.is_empty()).collect();
-        let known = format!("the ending says what to write: {}", meanings.join(", "));
+        let known = format!("the extension says what to write: {}", meanings.join(", "));
         if path == Path::new("-") {
             return Err(Failure::usage("standard output has the result already").help(known));
         }
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let kind = offered.iter().find(|kind| kind.endings().contains(&ending));
         let Some(&kind) = kind else {
-            let message = format!("{} has no known ending", path.display());
-            return Err(Failure::usage(message).help(known));
+            let message = format!("{} has no known extension", path.display());
+            let help = if is_picture(path) && offered.contains(&FileKind::Svg) {
+                PICTURES.to_owned()
+            } else {
+                known
+            };
+            return Err(Failure::usage(message).help(help));
         };
         match path.parent() {
             Some(folder) if folder != Path::new("") && !folder.is_dir() => {

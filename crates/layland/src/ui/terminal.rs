@@ -149,6 +149,11 @@ pub(crate) fn warn(message: &str, help: Option<&str>) {
     say(WARNING, "warning", message, help);
 }
 
+/// Prints a remark about what the user has asked for, which needs no action.
+pub(crate) fn note(message: &str) {
+    say(HELP, "note", message, None);
+}
+
 fn say(style: Style, kind: &str, message: &str, help: Option<&str>) {
     let help =
         help.map_or(String::new(), |help| format!("\n  {HELP}help{HELP:#}: {}", lines(help)));
@@ -251,13 +256,46 @@ pub(crate) fn wrap(text: &str, indent: &str) -> String {
     out
 }
 
+/// Formats an entry of a list: its name, and a text beside it. Lines that follow begin below the
+/// text. A file or a program gets one line for each entry, unless COLUMNS asks for a width.
+pub(crate) fn entry(name: &str, text: &str) -> String {
+    let width =
+        if columns().is_some() || std::io::stdout().is_terminal() { width() } else { usize::MAX };
+    entry_of_width(name, text, width)
+}
+
+fn entry_of_width(name: &str, text: &str, width: usize) -> String {
+    let begin = name.chars().count();
+    // A name may take so much that little is left beside it.
+    let indent = if begin * 2 > width { 6 } else { begin };
+    let (mut out, mut column) = (name.to_owned(), begin);
+    for (index, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        let gap = usize::from(index > 0);
+        if (index > 0 || indent < begin) && column + gap + length > width {
+            out = out.trim_end().to_owned() + "\n" + &" ".repeat(indent);
+            column = indent;
+        } else if index > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out + "\n"
+}
+
+/// Returns the width that COLUMNS asks for.
+fn columns() -> Option<usize> {
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok())
+}
+
 /// Returns the width of charts, tables and messages: that of COLUMNS, or that of the terminal, or
 /// 100 columns.
 pub(crate) fn width() -> usize {
-    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
-    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    asked.or_else(terminal).filter(|&width| width > 0).unwrap_or(100).clamp(60, 200)
+    columns().or_else(terminal).filter(|&width| width > 0).unwrap_or(100).clamp(60, 200)
 }
 
 /// Returns true if standard output shows colours.
@@ -286,6 +324,22 @@ mod tests {
         ] {
             assert_eq!(harmless(text), shown);
         }
+    }
+
+    #[test]
+    fn an_entry_fits_the_width_and_loses_no_word() {
+        let text = "earliest deadline first on each CPU: every task on one CPU, and EDF there";
+        for (name, width) in [("p-edf  ", 40), ("a-long-name-of-a-test  ", 30), ("", 60)] {
+            let entry = entry_of_width(name, text, width);
+            assert!(entry.lines().all(|line| line.chars().count() <= width), "{entry}");
+            assert!(entry.lines().count() > 1, "{entry}");
+            let words: Vec<&str> = entry.split_whitespace().collect();
+            assert_eq!(
+                words.join(" "),
+                format!("{name} {text}").split_whitespace().collect::<Vec<_>>().join(" ")
+            );
+        }
+        assert_eq!(entry_of_width("a  ", text, usize::MAX), format!("a  {text}\n"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `--threads`: the number of threads that share the work.
+//! `--workers`: the number of threads that share the work.
 
 use super::exit::Failure;
 use rayon::{ThreadPoolBuildError, ThreadPoolBuilder};
@@ -33,6 +33,6 @@ fn is_refused(error: &ThreadPoolBuildError) -> bool {
 
 fn refused(what: &str, error: &ThreadPoolBuildError) -> Failure {
     Failure::refused(format!("failed to start {what}: {error}")).help(
-        "`ulimit -u` and the pids.max of a control group limit threads; --threads 1 needs one",
+        "`ulimit -u` and the pids.max of a control group limit threads; --workers 1 needs one",
     )
 }

@@ -124,7 +124,7 @@ fn an_interrupt_marks_the_json() {
 fn an_interrupted_experiment_writes_what_there_is() {
     let folder = folder("interrupted_experiment");
     let args = ["lab", "run", "stevanato2021", "--only", "fig4", "--sets", "1", "--quiet"];
-    let endless = ["--horizon", "1000000000s", "--out", name(&folder)];
+    let endless = ["--horizon", "1000000000s", "--output", name(&folder)];
     let mut child = layland(&[&args[..], &endless].concat())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -223,7 +223,7 @@ fn output_depends_on_nothing_but_the_arguments() {
         let folder = made.join(run_name);
         std::fs::create_dir_all(&folder).expect("the folder can be made");
         let (svg, json) = (folder.join("x.svg"), folder.join("x.json"));
-        let sim = ["sim", name(&set), "--until", "2s", "-p", policies, "--threads", threads, "-q"];
+        let sim = ["sim", name(&set), "--until", "2s", "-p", policies, "--workers", threads, "-q"];
         let drawn = run(&[&sim[..], &["--check", "-o", name(&svg), "-o", name(&json)]].concat());
         assert!(matches!(drawn.status.code(), Some(0 | 1)), "{drawn:?}");
         let found = run(&[&sim[..], &["--json"]].concat());
@@ -246,7 +246,7 @@ fn output_depends_on_nothing_but_the_arguments() {
     assert!(one.len() > 6, "charts and traces were written");
     for ((first, second), third) in one.iter().zip(&eight).zip(&again) {
         assert_eq!(first.0, second.0);
-        assert!(first.1 == second.1, "{} depends on --threads", first.0);
+        assert!(first.1 == second.1, "{} depends on --workers", first.0);
         assert!(second.1 == third.1, "{} differs from run to run", first.0);
     }
     assert_eq!((one.len(), eight.len()), (eight.len(), again.len()));
@@ -255,7 +255,7 @@ fn output_depends_on_nothing_but_the_arguments() {
 #[test]
 fn a_generated_set_can_be_made_again() {
     let made = folder("again");
-    let args = "-n 10 -u 2.5 --cpus 4 --seed 42 --first 5 --criticality LO,HI --factor 1.5..3 \
+    let args = "-n 10 -u 2.5 --cpus 4 --seed 42 --first 5 --criticality LO,HI --criticality-factor 1.5..3 \
                 --affinity clustered:2 --deadlines constrained:0.5..1 --offsets uniform";
     let args: Vec<&str> = std::iter::once("gen").chain(args.split_whitespace()).collect();
     let first = stdout(&args, 0);
@@ -327,7 +327,7 @@ fn a_hundred_thousand_tasks_fit_into_memory() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_layland")])
-        .args(["sim", name(&set), "--until", "200ms", "--chart", "none", "--threads", "1"])
+        .args(["sim", name(&set), "--until", "200ms", "--chart", "none", "--workers", "1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -542,7 +542,7 @@ fn completions_are_scripts() {
 fn nothing_is_wider_than_the_terminal() {
     // Sentences under a chart are not broken.
     for width in [80, 100, 200] {
-        let args = ["sim", "demo:overload", "-p", "g-edf,g-rm", "--chart", "both", "--tasks"];
+        let args = ["sim", "demo:overload", "-p", "g-edf,g-rm", "--chart", "both", "--per-task"];
         let output = layland(&args).env("COLUMNS", width.to_string()).output().expect("starts");
         for line in text(&output.stdout).lines() {
             assert!(line.chars().count() <= width, "wider than {width}: {line}");
@@ -552,7 +552,7 @@ fn nothing_is_wider_than_the_terminal() {
 
 #[test]
 fn ascii_is_ascii_and_colours_can_be_chosen() {
-    let args = ["sim", "demo:overload", "-p", "g-edf,p-edf", "--chart", "both", "--tasks"];
+    let args = ["sim", "demo:overload", "-p", "g-edf,p-edf", "--chart", "both", "--per-task"];
     assert!(run(&[&args[..], &["--ascii"]].concat()).stdout.is_ascii());
     let escapes = |color: &str| {
         let output = run(&[&args[..], &["--color", color]].concat());
@@ -650,7 +650,7 @@ fn many_sets_are_checked_alike_on_any_number_of_threads() {
     assert_eq!(files.len(), 8);
     let check = |threads: &str| {
         let mut args =
-            vec!["check", "--json", "--policy", "g-edf,p-edf,p-dm", "--threads", threads];
+            vec!["check", "--json", "--policy", "g-edf,p-edf,p-dm", "--workers", threads];
         args.extend(files.iter().map(String::as_str));
         let output = run(&args);
         assert!(matches!(output.status.code(), Some(0 | 1 | 4)), "{output:?}");
@@ -709,7 +709,7 @@ fn a_stream_of_sets_is_generated_and_checked_as_it_comes() {
     });
     assert_eq!(toml, json);
 
-    let all = ["check", name(&path), "-p", "g-edf,p-edf", "--threads", "2"];
+    let all = ["check", name(&path), "-p", "g-edf,p-edf", "--workers", "2"];
     let table = run(&all);
     let lines = run(&[&all[..], &["--json"]].concat());
     let documents: Vec<Value> =
@@ -736,7 +736,7 @@ fn a_stream_of_sets_is_generated_and_checked_as_it_comes() {
     assert!(table.trim_end().ends_with("of 90"), "{table}");
     // The number of threads does not change the bytes. A stream on standard input gives the same
     // answers.
-    let one = run(&["check", name(&path), "-p", "g-edf,p-edf", "--threads", "1"]);
+    let one = run(&["check", name(&path), "-p", "g-edf,p-edf", "--workers", "1"]);
     assert_eq!(text(&one.stdout), table);
     let piped =
         run_with_input(&["check", "--from", "jsonl", "-", "-p", "g-edf,p-edf", "--json"], &sets);
@@ -816,8 +816,8 @@ fn a_stream_of_sets_is_simulated_as_each_would_be_alone() {
     assert!(exits.contains(&Some(0)) && exits.contains(&Some(1)), "{exits:?}");
     assert_eq!(lines.status.code(), Some(1), "the worst of them");
     // The table contains the same results, with any number of threads.
-    let table = run(&[&all[..], &["--threads", "3"]].concat());
-    assert_eq!(table.stdout, run(&[&all[..], &["--threads", "1"]].concat()).stdout);
+    let table = run(&[&all[..], &["--workers", "3"]].concat());
+    assert_eq!(table.stdout, run(&[&all[..], &["--workers", "1"]].concat()).stdout);
     let table = text(&table.stdout);
     let rows: Vec<Vec<&str>> = table
         .lines()
@@ -874,7 +874,7 @@ fn what_comes_before_a_broken_line_is_simulated() {
         run_with_input(&args, sets.as_bytes())
     };
     for threads in ["1", "2", "7"] {
-        let output = sim(&["--json", "--threads", threads], &sets);
+        let output = sim(&["--json", "--workers", threads], &sets);
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         assert_eq!(text(&output.stdout).lines().count(), 3);
         assert!(text(&output.stderr).contains("<stdin>:5:1:65"), "{output:?}");
@@ -903,7 +903,7 @@ fn what_comes_before_a_broken_line_is_simulated() {
         (&["-o", "x.svg"][..], "-o writes files of one set"),
         (&["--chart", "cpus"], "--chart shows one set"),
         (&["--window", "0ms..1ms"], "--window is of the charts"),
-        (&["--tasks"], "--tasks shows the tasks"),
+        (&["--per-task"], "--per-task shows the tasks"),
         (&["--junit", "x.xml"], "--junit writes a file"),
     ] {
         let output = sim(more, &format!("{set}\n{set}\n"));

@@ -76,7 +76,7 @@ fn nothing_but_a_socket_is_removed_for_a_socket() {
     let file = folder.join("mine.toml");
     fs::write(&file, "precious").expect("it can be written");
     let daemon = Command::new(LAYLAND)
-        .args(["daemon", "--cpus", "0", "--socket"])
+        .args(["daemon", "--on-cpus", "0", "--socket"])
         .arg(&file)
         .output()
         .expect("it runs");

@@ -433,7 +433,7 @@ fn cpus_ask_what_if() {
     let (code, out, err) = misses("3");
     assert_eq!(code, 0, "{out}{err}");
     assert!(out.contains("3 tasks on 3 CPUs"), "{out}");
-    assert!(err.contains("what if: demo:dhall has 2 CPUs, and --cpus says 3"), "{err}");
+    assert!(err.contains("--cpus 3 overrides the 2 CPUs of demo:dhall"), "{err}");
     assert_eq!(misses("2").2, "");
     let (code, _, err) = said(&["sim", "demo:robot", "--cpus", "2"]);
     assert_eq!(code, 3);

@@ -16,6 +16,8 @@ mod play;
 #[path = "../common/process.rs"]
 mod process;
 mod recorded;
+mod screens;
+mod slips;
 mod speed_page;
 mod sweeps;
 mod working;

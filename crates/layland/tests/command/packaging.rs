@@ -63,7 +63,7 @@ fn the_daemon_takes_the_socket_that_it_is_given() {
     let started = Command::new("systemd-socket-activate")
         .arg("-l")
         .arg(&path)
-        .args([env!("CARGO_BIN_EXE_layland"), "daemon", "--cpus", "0"])
+        .args([env!("CARGO_BIN_EXE_layland"), "daemon", "--on-cpus", "0"])
         .spawn();
     let mut started = match started {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

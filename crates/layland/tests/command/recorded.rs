@@ -106,7 +106,7 @@ fn figures_of_deadlines_are_null_where_none_is_known() {
     let folder = folder("no-deadlines");
     let [kernel, json] = ["kernel.txt", "kernel.json"].map(|file| folder.join(file));
     std::fs::write(&kernel, text(false)).unwrap();
-    run(&["trace", "convert", name(&kernel), "--comm", "^act$", "-o", name(&json)]);
+    run(&["trace", "convert", name(&kernel), "--thread", "^act$", "-o", name(&json)]);
     let of_deadlines = [
         "missed",
         "tardy",
@@ -116,7 +116,7 @@ fn figures_of_deadlines_are_null_where_none_is_known() {
         "miss_ratio",
         "mean_tardiness_ns",
     ];
-    let (_, of_text) = document(&["trace", "stats", name(&kernel), "--comm", "^act$", "--json"]);
+    let (_, of_text) = document(&["trace", "stats", name(&kernel), "--thread", "^act$", "--json"]);
     let (_, of_json) = document(&["trace", "stats", name(&json), "--json"]);
     let converted: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     for document in [of_text, of_json, converted] {

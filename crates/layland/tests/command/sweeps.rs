@@ -51,7 +51,7 @@ fn prepared(test: &str) -> (PathBuf, PathBuf, PathBuf) {
 
 #[track_caller]
 fn lab(what: &str, file: &Path, out: &Path, options: &[&str]) -> String {
-    let args = [&["lab", what, name(file), "--out", name(out)][..], options].concat();
+    let args = [&["lab", what, name(file), "--output", name(out)][..], options].concat();
     let output = run(&args);
     assert!(output.status.success(), "{args:?}: {output:?}");
     String::from_utf8(output.stdout).expect("it is text")
@@ -142,8 +142,8 @@ fn units_are_measured_by_name() {
 fn what_a_killed_process_leaves_others_do() {
     let (file, one, many) = prepared("sweep-killed");
     let part = |part: &str| {
-        let args = ["lab", "run", name(&file), "--out", name(&many), "--shard", part];
-        let mut command = layland(&[&args[..], &["--until-done", "--threads", "1"]].concat());
+        let args = ["lab", "run", name(&file), "--output", name(&many), "--shard", part];
+        let mut command = layland(&[&args[..], &["--until-done", "--workers", "1"]].concat());
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
     };
     let mut killed = part("1/2");
@@ -204,7 +204,7 @@ fn a_part_that_is_none_is_refused() {
         (&["--shard", "1/2", "--units", "abc"], "cannot be used with"),
         (&["--shard", "1/2", "--fresh"], "cannot be used with"),
     ] {
-        let args = [&["lab", "run", name(&file), "--out", name(&many)][..], options].concat();
+        let args = [&["lab", "run", name(&file), "--output", name(&many)][..], options].concat();
         let output = run(&args);
         let told = text_of(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{options:?}: {told}");

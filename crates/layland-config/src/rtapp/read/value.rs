@@ -58,7 +58,7 @@ impl Importer<'_> {
         if let Value::Text(text) = &json.value {
             return Some(text);
         }
-        let message = format!("`{key}` is a text, not {}", json.kind());
+        let message = format!("`{key}` is a string, not {}", json.kind());
         self.error("layland::rtapp::wrong_type", &json.span, message, "write it in quotes");
         None
     }

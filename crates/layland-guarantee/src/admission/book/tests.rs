@@ -55,7 +55,7 @@ fn threads_with_a_cpu_each_are_admitted_cpu_by_cpu() {
     // The policy grants up to 95 % of a CPU.
     assert_eq!(ask("c", 3, Some("1")), Ok("1".to_owned()));
     let full =
-        "the densities on CPU 1 would be 1.1000 together and may be 1.0000: 0.1000 is missing";
+        "the densities on CPU 1 would add up to 1.1, but at most 1 is allowed (0.1 too much)";
     assert_eq!(ask("d", 2, Some("1")), Err(full.to_owned()));
     assert!(ask("d", 1, Some("1")).is_err());
     // One of two CPUs, or any CPU: the one with enough free capacity.

@@ -2,6 +2,7 @@
 
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
+use crate::ui::numbers::{whole, whole_u64};
 use clap::Args;
 use layland_answers::values::length_of;
 use layland_engine::reserves::Margin;
@@ -18,8 +19,8 @@ Examples:
       the result of every test
   layland check robot.toml --policy p-dm --cite
       the sources of the deciding tests, as BibTeX
-  layland check robot.toml --policy dl-sp,run --margin 5ms
-      the guarantees if more is reserved, as `layland run --margin 5ms` does to cover the costs of a machine
+  layland check robot.toml --policy dl-sp,run --reserve 5ms
+      the guarantees if more is reserved, as `layland run --reserve 5ms` does to cover the costs of a machine
   layland check demo:dhall --policy g-edf --tick 1ms --effort 1000000
       search longer, and prove what can be proven for jobs that arrive at a tick
   layland check -t control=1ms/5ms -t log=8ms/20ms --policy p-rm --json
@@ -31,8 +32,8 @@ Examples:
   layland gen -n 20 -u 4 --cpus 8 --sets 100000 --to jsonl | layland check --from jsonl - -p g-edf --json
       a stream of sets, each answered as it comes
 
-Exits with 0 if every named policy guarantees all deadlines (without --policy: if any policy does),
-with 1 if one of them (without --policy: each of them) cannot, and with 4 if that is unknown.";
+Exits with 0 if every named policy guarantees all deadlines (without --policy: if any policy does), with 1 if one of \
+them (without --policy: each of them) cannot, and with 4 if that is unknown.";
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
@@ -41,41 +42,48 @@ pub(crate) struct CheckArgs {
     /// More task sets
     #[arg(value_name = "MORE")]
     pub more: Vec<String>,
-    /// Policies, separated by commas. By default every policy to which a test applies; only those that
+    /// The policies, separated by commas. By default every policy that some test covers, and only those whose results
     /// differ are shown
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
-    /// Run only these tests, separated by commas; `layland explain` lists them. With several sets the bounds are of
-    /// these tests alone, too, unless --bounds asks for all
+    /// Run only these tests, separated by commas. `layland explain` lists them. With several sets, the bounds also come
+    /// from these tests only, unless --bounds asks for all
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
+    #[arg(hide_short_help = true)]
     pub test: Vec<String>,
-    /// Analyse what `layland run --margin` reserves (engines fifo and ext) in place of what the set says: larger
-    /// budgets under policies of threads (dl, dl-sp, ..), larger WCETs under policies that are optimal (run, qps, ..)
-    /// or for mixed criticality, and no change under others. A fraction, and at least 100us, or a time; without it,
-    /// `run` takes 0.05. This is not the factor by which WCETs could grow (see --no-margin)
+    /// Reserve this much more than the set says, to cover the costs of switches. The answer is then about what
+    /// `layland run --reserve` reserves with the engines fifo and ext: larger budgets under policies of threads (dl,
+    /// dl-sp, ..), larger WCETs under policies that are optimal (run, qps, ..) or for mixed criticality, and no
+    /// change under others. A time, or a fraction that amounts to at least 100us. Without this option, `run` reserves
+    /// 0.05 more, and `check` nothing more
     #[arg(long, value_name = "FRACTION|TIME", conflicts_with = "certificate")]
-    pub margin: Option<Margin>,
-    /// Where no test decides, simulate up to this many jobs under each policy in search of a schedule that misses, and
-    /// examine as many states; 0 does not search. By default at most 20000, and fewer with many tasks; with
-    /// more than 16 sets 0, and then the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well
+    pub reserve: Option<Margin>,
+    /// The largest number of jobs to simulate in search of a schedule that misses, where no test decides. As many
+    /// states are examined; 0 does not search. By default at most 20000, and fewer with many tasks. With more than 16
+    /// sets it is 0, and the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well
     #[arg(long, value_name = "JOBS", help_heading = "Search")]
+    #[arg(value_parser = whole_u64::<0, { u64::MAX }>)]
+    #[arg(hide_short_help = true)]
     pub effort: Option<u64>,
-    /// Assume that jobs arrive only at whole multiples of this time, as with a tick: a search that is complete and
-    /// finds no late job is a proof, and the verdict is yes. Tests do not use this: a set that they refute may miss
-    /// only with jobs between ticks, so the verdict is unknown unless a run on ticks misses
+    /// Assume that jobs arrive only at multiples of this time. If the exhaustive search then finishes without a miss,
+    /// the verdict is yes. The analytical tests ignore this option: a set that they refute may miss only with jobs
+    /// between ticks, so the verdict is unknown unless a run on ticks misses
     #[arg(long, value_name = "TIME", value_parser = length_of, help_heading = "Search")]
+    #[arg(hide_short_help = true)]
     pub tick: Option<Duration>,
-    /// The contents of the chart of a schedule that misses; by default its tasks, if policies are named and tasks
-    /// are few
+    /// The contents of the chart in the terminal. It shows a schedule that misses; by default its tasks, if policies
+    /// are named and tasks are few
     #[arg(long, value_enum, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub chart: Option<Chart>,
-    /// Also write a self-contained HTML page (.html): policies side by side, bounds beside
-    /// deadlines, and the result of every test
+    /// Write to this file. A self-contained HTML page (.html) shows policies side by side, bounds beside deadlines, and
+    /// the result of every test
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Also write the proof of each answer, as JSON, for an independent verifier (docs/certificates.md); - is standard
-    /// output, and then nothing else is printed
+    /// Also write the proof of each answer to this file, as JSON. An independent verifier checks it
+    /// (docs/certificates.md). With -, only the proof is printed
     #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub certificate: Option<PathBuf>,
     /// Show the bounds of every task under every policy
     #[arg(long, help_heading = "Output")]
@@ -83,22 +91,25 @@ pub(crate) struct CheckArgs {
     /// Show every policy, and the result of every test, not only of the one that decides
     #[arg(long, help_heading = "Output")]
     pub all: bool,
-    /// Do not search for the factor by which WCETs could grow (the column WCETs x); with several sets it is never
-    /// searched for. This is not the margin that a run reserves (see --margin)
+    /// Do not search for the margin, the factor by which WCETs could grow (the column WCETs x). With several sets it is
+    /// never searched for
     #[arg(long, help_heading = "Output")]
     pub no_margin: bool,
-    /// Print the sources of the deciding tests as BibTeX
+    /// Print the references as BibTeX. They are the sources of the deciding tests
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub cite: bool,
-    /// Print the result as JSON: one document, or with several sets one line each
+    /// Print the result as JSON. It is one document, or with several sets one line for each
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub ascii: bool,
-    /// Check this many sets and policies in parallel; by default one per CPU
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub threads: Option<u32>,
+    /// The number of worker threads. By default one per CPU
+    #[arg(long, short = 'j', value_name = "N", value_parser = whole::<1, 1024>)]
+    #[arg(hide_short_help = true)]
+    pub workers: Option<u32>,
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub(super) fn run(
         let json = if has_json { checked.json_line() } else { Vec::new() };
         (checked, json)
     };
-    let worked = batch::each(sets, args.threads, AT_A_TIME, work, |found| out.add(&found));
+    let worked = batch::each(sets, args.workers, AT_A_TIME, work, |found| out.add(&found));
     out.end(worked)
 }
 
@@ -208,7 +208,7 @@ impl<'a> Answers<'a> {
                     yes + no + unknown
                 ));
             }
-            if let Some(margin) = &self.args.margin {
+            if let Some(margin) = &self.args.reserve {
                 text += &text::line(&text::analysed(margin, IN_GENERAL));
             }
             self.out.write(text.as_bytes())?;

@@ -16,7 +16,7 @@ use crate::ui::exit::{Failure, Outcome};
 use crate::ui::input::{Set, Sets};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
-use crate::ui::{files, terminal, threads};
+use crate::ui::{files, input, terminal, threads};
 use layland_answers::CheckQuestion;
 use layland_answers::check::Cited;
 use layland_guarantee::{Findings, More};
@@ -33,7 +33,7 @@ impl CheckArgs {
             .with_every_test(self.all)
             .with_factor(!self.no_margin)
             .with_effort(self.effort);
-        question.margin.clone_from(&self.margin);
+        question.margin.clone_from(&self.reserve);
         question.options.tests.clone_from(&self.test);
         question.options.tick = self.tick;
         let wanted = &mut question.options.wanted;
@@ -48,6 +48,7 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     let args = &*args;
     let output =
         args.output.as_deref().map(|path| Output::of(path, &[FileKind::Html])).transpose()?;
+    input::policies_are_not_sets(&args.more)?;
     let mut sets = Sets::new(&args.set, &args.more).without_origin();
     // One set more than a few makes it a stream.
     let mut first: Vec<Result<Set, Failure>> = sets.by_ref().take(batch::FEW + 1).collect();
@@ -84,7 +85,7 @@ fn one(
         // A report shows the answers of all tests.
         question.options.wanted.findings = Findings::All;
     }
-    let checked = threads::on(args.threads, || question.answer(registry, set))?;
+    let checked = threads::on(args.workers, || question.answer(registry, set))?;
     let text = if args.cite {
         let mut cited = Cited::default();
         cited.add(registry, &checked);

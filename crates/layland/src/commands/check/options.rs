@@ -54,7 +54,7 @@ const TABLE: &[(&str, Kind)] = &[
     ("test", Asked),
     ("effort", Asked),
     (
-        "margin",
+        "reserve",
         Question([
             "of the larger set",
             "of the larger set",
@@ -88,7 +88,7 @@ const TABLE: &[(&str, Kind)] = &[
     ("cite", Output),
     ("json", Output),
     ("ascii", Output),
-    ("threads", Output),
+    ("workers", Output),
 ];
 
 #[test]
@@ -201,7 +201,7 @@ fn a_margin_is_the_larger_set_to_everything_that_answers() {
     };
     let (mut larger, mut lost, mut witnesses, mut margins, mut chains) = (0, 0, 0, 0, 0);
     for system in sets_with_room_and_without() {
-        let (plain, with_margin) = (checked(&system, &[]), checked(&system, &["--margin", "0.1"]));
+        let (plain, with_margin) = (checked(&system, &[]), checked(&system, &["--reserve", "0.1"]));
         let of = |spec: &str| with_margin.system(spec);
         let mut others: Vec<(System, Checked)> = Vec::new();
         for found in &with_margin.policies {
@@ -254,6 +254,6 @@ fn a_margin_is_the_larger_set_to_everything_that_answers() {
         "{larger} larger, {lost} lost, {margins} margins, {chains} with chains"
     );
     assert!(witnesses > 0, "no run of a larger set misses");
-    let both = ["--margin", "0.1", "--certificate", "proof.json", "-t", "a=1ms/5ms"];
+    let both = ["--reserve", "0.1", "--certificate", "proof.json", "-t", "a=1ms/5ms"];
     assert!(CheckArgs::of_words(&both).is_err(), "no certificate is about a larger set");
 }

@@ -140,7 +140,8 @@ fn shortly(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Che
     }
     if !checked.out_of_place.is_empty() {
         let count = checked.out_of_place.len();
-        text += &line(&format!("{} more: nothing to say", counted(count, "policy")));
+        let policies = if count == 1 { "policy" } else { "policies" };
+        text += &line(&format!("{count} more {policies}: no test applies (--all says why)"));
     }
     text += &left_out(checked);
     text += &legend(checked);
@@ -185,7 +186,7 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
             let names: Vec<&str> =
                 checked.out_of_place.iter().map(|(spec, _)| spec.as_str()).collect();
             text += &line(&format!(
-                "nothing to say about {} (--all or --policy NAME says why)",
+                "no test applies to {} (--all or --policy NAME says why)",
                 names.join(", ")
             ));
         }
@@ -253,11 +254,10 @@ fn legend(checked: &Checked) -> String {
     if !checked.policies.iter().any(known) {
         return String::new();
     }
-    let also = if checked.reserved.is_some() { "; it multiplies what is reserved" } else { "" };
+    let also = if checked.reserved.is_some() { "; it scales what is reserved" } else { "" };
     line(&format!(
-        "WCETs x: the largest factor, in steps of 0.001, by which all WCETs can be multiplied and \
-         the deadlines still are guaranteed, with what the policy decides for the set as it is; CPUs 1/x as fast do \
-         the same{also}",
+        "WCETs x: the largest factor (to 0.001) by which all WCETs can be scaled with every deadline still guaranteed, \
+         while tasks keep their CPUs and priorities; equivalently, CPUs 1/x as fast would do{also}",
     ))
 }
 
@@ -284,7 +284,7 @@ fn stops<'a>(policies: impl IntoIterator<Item = &'a Assessment>, system: &System
     }
     if !anew.is_empty() {
         text += &line(&format!(
-            "WCETs x, if larger WCETs were assigned anew, to other CPUs, pieces or priorities: {}",
+            "WCETs x, if the policy could assign other CPUs, pieces or priorities to larger WCETs: {}",
             anew.join(", ")
         ));
     }

@@ -46,37 +46,41 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   sudo layland daemon
       serves `layland exec --engine ext` at /run/layland/ext.socket, on all CPUs but the first
-  sudo layland daemon --cpus 2-3 --share 50%
+  sudo layland daemon --on-cpus 2-3 --share 50%
       on CPUs 2 and 3; a user who is not root may have half of them
   systemctl enable --now laylandd.socket
       the same when the first program asks, with the units that come with layland
 
-The scheduler is loaded when the first thread is admitted, and taken out when the last one has left. One sched_ext
-scheduler can be loaded at a time: if another one is, it is named, and the program is refused (exit code 5). Threads
-are admitted by the same tests as those of other policies, and only the owner of a thread or root can hand it over.
-With polkit, the action org.layland.exec says who may ask. When a client, a program or the daemon dies, its threads get
-their former scheduling back, and so does a thread whose program gets the rights of another user.
-Users are answered in turn. One may have 64 connections and 64 threads; a part of both, and a fifth of the CPUs, is kept
-for root. A connection without a thread is closed when it has asked nothing for a minute.
-Ordinary threads come before those of sched_ext in the kernel: keep them off these CPUs, as with
+The scheduler is loaded when the first thread is admitted, and unloaded when the last one has left. Only one sched_ext \
+scheduler can be loaded at a time: if there is another one, the daemon names it and refuses the program (exit code 5).
+
+Threads are admitted by the same tests as under the other policies; only its owner or root may hand a thread over. \
+With polkit, the action org.layland.exec says who may ask. When a client, a program or the daemon dies, its threads \
+get their former scheduling back, and so does a thread whose program gets the rights of another user.
+
+Users are answered in turn. Each may have 64 connections and 64 threads; a part of both, and a fifth of the CPUs, is \
+kept for root. A connection without a thread is closed when it has asked nothing for a minute.
+
+The kernel runs ordinary threads before those of sched_ext. Keep them off these CPUs, as with \
 systemctl set-property --runtime user.slice AllowedCPUs=0.
+
 Needs root and Linux 7.2: see layland doctor.";
 
 #[derive(Args)]
 pub(crate) struct DaemonArgs {
-    /// The path of the socket, unless the service manager passes one
+    /// The path of the daemon's socket. A socket of the service manager comes first
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     pub socket: PathBuf,
-    /// The CPUs of the machine that threads are admitted to [default: all but the first]
-    #[arg(long, value_name = "CPUS")]
-    pub cpus: Option<CpuSet>,
-    /// The policy of this machine, under which everything is admitted: dl-sp, dl, apedf, a2pedf
-    #[arg(long, value_name = "P", value_parser = regime_of, default_value = "dl-sp")]
+    /// The CPUs of this machine to use, as in 2-3 or 1,3. By default all but the first
+    #[arg(long, value_name = "LIST")]
+    pub on_cpus: Option<CpuSet>,
+    /// The policy. Every thread is admitted under it: dl-sp, dl, apedf or a2pedf
+    #[arg(short, long, value_name = "P", value_parser = regime_of, default_value = "dl-sp")]
     pub policy: Regime,
-    /// The share of these CPUs that all threads of one user may have; root may have everything
+    /// The share of these CPUs that the threads of one user may use in total. Root is not limited
     #[arg(long, value_name = "PERCENT", value_parser = share_of, default_value = "20%")]
     pub share: Rate,
-    /// Write a log to this file when the last thread has left, for `layland run --replay`
+    /// Write a log to this file, for `layland run --replay`. It is written when the last thread has left
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
 }

@@ -83,15 +83,18 @@ impl<'a> Desk<'a> {
         // polls gets the second.
         let kept = if polls { 2 } else { usize::from(online.len() > 1) };
         let rest: CpuSet = online.iter().skip(kept).collect();
-        let cpus = args.cpus.clone().unwrap_or(rest);
+        let cpus = args.on_cpus.clone().unwrap_or(rest);
         if polls && (cpus.is_empty() || online.len() < cpus.len() + 2) {
             let message =
                 "on a kernel with PREEMPT_RT the manager polls, and needs a CPU of its own";
-            let help = "leave out two CPUs, for the manager and for all others: --cpus 2-3 of 0-3";
+            let help =
+                "leave out two CPUs, for the manager and for all others: --on-cpus 2-3 of 0-3";
             return Err(Failure::refused(message).help(help));
         }
         if cpus.is_empty() || !cpus.is_subset(&online) {
-            return Err(Failure::usage(format!("--cpus {cpus}: this machine has CPUs {online}")));
+            return Err(Failure::usage(format!(
+                "--on-cpus {cpus}: this machine has CPUs {online}"
+            )));
         }
         let mut free = online.difference(&cpus);
         if polls && let Some(first) = free.lowest() {

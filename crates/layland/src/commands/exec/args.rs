@@ -1,5 +1,6 @@
 //! The arguments of `layland exec`.
 
+use crate::ui::numbers::process;
 use clap::{Args, ValueEnum};
 use layland_answers::values::length_of;
 use layland_guarantee::admission::Regime;
@@ -11,11 +12,11 @@ use std::path::PathBuf;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland exec --dl 2ms/10ms -- ./controller
-      2 ms of every 10 ms for its first thread, by SCHED_DEADLINE, if that can be guaranteed beside the reservations
+      2 ms of every 10 ms for its first thread, by SCHED_DEADLINE, if that can be guaranteed beside the reservations \
       of others; the program starts with it, or not at all
   layland exec --dl 2ms/10ms --policy p-edf -- ./controller
       the same on a CPU of its own, which layland finds and separates from the others
-  layland exec --dl 2ms/10ms --deadline 8ms --cpus 2-3 --thread 'ctrl.*' -- ./controller
+  layland exec --dl 2ms/10ms --deadline 8ms --on-cpus 2-3 --thread 'ctrl.*' -- ./controller
       for each thread whose name matches, also threads that start later, on CPUs 2 and 3
   layland exec robot.toml --policy p-dm -- ./robot
       the tasks of a set, whose key `thread` names their threads, by SCHED_FIFO
@@ -23,20 +24,25 @@ Examples:
       a running program; Ctrl-C restores the former scheduling of its threads
   layland exec --cgroup system.slice/robot.service --thread 'ctrl.*' --dl 1ms/5ms
       a running service, also after it was restarted
-  layland exec --engine ext --cpus 1 --dl 2ms/10ms -- ./controller
+  layland exec --engine ext --on-cpus 1 --dl 2ms/10ms -- ./controller
       under dl-sp, by the scheduler that `layland daemon` loads: on CPU 1, without privileges of its own
   layland exec --list; layland exec --leave controller
       list the admitted programs of this machine; give back the reservation of one
   layland exec --dl 2ms/10ms --dry-run
       only ask whether it would be admitted
 
-Reservations are kept in one register of the machine. A program is admitted if the tests of `layland check` guarantee
-the deadlines of all programs, and the kernel agrees; otherwise it is refused with the number that is missing and what
-would fit. Needs CAP_SYS_NICE, and root for --cpus and p-edf (cpusets). As a service: ExecStart=layland exec .. with
-AmbientCapabilities=CAP_SYS_NICE. The guarantee is about time: a thread gets its runtime before each deadline.
-It does not say that this is enough for its work; `layland trace infer` shows how much a thread used.
-Exits with the code of the program (128 and the signal if it was killed), 126 if it cannot be executed, 127 if it
-is not found; with 1 if it is not admitted, or if a promise did not hold (--strict), and 5 if the system refuses.";
+All reservations are kept in one machine-wide register. A new program is admitted if the tests of `layland check` \
+guarantee the deadlines of all programs, and the kernel agrees. Otherwise it is refused, with the missing amount and \
+the largest reservation that would be admitted.
+
+Needs CAP_SYS_NICE, and root for --on-cpus and p-edf (cpusets). As a service: ExecStart=layland exec .. with \
+AmbientCapabilities=CAP_SYS_NICE.
+
+The guarantee is about time: a thread gets its runtime before each deadline. It does not say that this is enough for \
+its work; `layland trace infer` shows how much a thread used.
+
+Exits with the code of the program (128 and the signal if it was killed), 126 if it cannot be executed, 127 if it is \
+not found, 1 if it is not admitted or if a guarantee did not hold (--strict), and 5 if the system refuses.";
 
 #[derive(Args)]
 pub(crate) struct ExecArgs {
@@ -52,64 +58,68 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "RUNTIME/PERIOD", value_parser = parse_reservation)]
     #[arg(conflicts_with = "set")]
     pub dl: Option<(Duration, Duration)>,
-    /// The time within which a thread that becomes ready gets its runtime [default: the period]
+    /// The relative deadline: a thread gets its runtime within this time of waking up [default: the period]
     #[arg(long, value_name = "TIME", value_parser = length_of, requires = "dl")]
     pub deadline: Option<Duration>,
-    /// The threads to reserve for: a regular expression that must match the whole name, or `main` [default: main]
+    /// The threads whose whole name matches this regular expression. Or `main`, the first thread [default: main]
     #[arg(long, value_name = "REGEX", requires = "dl")]
     pub thread: Option<String>,
-    /// A running program, instead of one that is started
-    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    /// Reserve for a running program instead of starting one
+    #[arg(long, value_name = "PID", conflicts_with = "command", value_parser = process)]
     pub pid: Option<i32>,
-    /// The threads of a control group, such as a running service: those of --thread, for `main` the first thread of
-    /// each process. The group may be empty: a service may start again
+    /// Reserve for the threads of a control group, such as a running service. Those of --thread, or for `main` the
+    /// first thread of each process. The group may be empty, because a service may start again
     #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"])]
     pub cgroup: Option<String>,
-    /// The policy [default: dl, and dl-sp with --engine ext]
+    /// The policy. By default dl, and dl-sp with --engine ext
     #[arg(long, short, value_name = "P", value_enum)]
     pub policy: Option<Policy>,
-    /// The engine: the kernel's own classes, or the policies themselves by sched_ext, with `layland daemon`
+    /// The engine that carries out the decisions
     #[arg(long, value_name = "E", value_enum, default_value_t = Engine::Kernel)]
     pub engine: Engine,
-    /// The socket of `layland daemon`
+    /// The path of the daemon's socket
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    #[arg(hide_short_help = true)]
     pub socket: PathBuf,
-    /// The CPUs of the machine that the threads may use, as in 2-3; with SCHED_DEADLINE they become a root domain of
-    /// their own, shared by all programs that name the same CPUs
-    #[arg(long, value_name = "CPUS")]
-    pub cpus: Option<CpuSet>,
-    /// Promise a largest tardiness instead of deadlines: no thread is later than this
+    /// The CPUs of this machine to use, as in 2-3 or 1,3. With SCHED_DEADLINE they become a root domain of their own,
+    /// shared by all programs that name the same CPUs
+    #[arg(long, value_name = "LIST")]
+    pub on_cpus: Option<CpuSet>,
+    /// Guarantee a largest tardiness instead of deadlines: no thread is later than this
     #[arg(long, value_name = "TIME", value_parser = length_of)]
+    #[arg(hide_short_help = true)]
     pub tardiness: Option<Duration>,
-    /// Its name in the register [default: the program]
+    /// The name of this reservation [default: the program]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Pass CAP_SYS_NICE on to the program where it is an ambient capability, as for a service; otherwise only layland
+    /// Pass CAP_SYS_NICE on to the program where it is an ambient capability, as for a service. Otherwise only layland
     /// has it
     #[arg(long, conflicts_with_all = ["pid", "cgroup", "list", "leave", "dry_run"])]
+    #[arg(hide_short_help = true)]
     pub keep_capability: bool,
-    /// Show what is admitted, and how the kernel schedules each thread
+    /// List the admitted programs, and how the kernel schedules each of their threads
     #[arg(long, conflicts_with_all = ["set", "dl", "pid", "cgroup", "command", "leave"])]
     pub list: bool,
-    /// Give back the reservation of this name; its program continues as an ordinary one
+    /// Give back the reservation of this name. Its program continues as an ordinary one
     #[arg(long, value_name = "NAME", conflicts_with_all = ["set", "dl", "pid", "cgroup", "command"])]
     pub leave: Option<String>,
-    /// Only say whether it would be admitted
+    /// Only say whether the program would be admitted
     #[arg(long, conflicts_with_all = ["list", "leave"])]
     pub dry_run: bool,
-    /// Print the answer as one JSON document: with --list and --dry-run
+    /// Print the result as JSON. This needs --list or --dry-run
     #[arg(long)]
     pub json: bool,
-    /// Write a file about its threads, from the kernel's trace, when the program has ended: a report (.html), a chart
-    /// (.svg, .txt) or the trace (.json). May be repeated. Needs root
-    #[arg(short, long, visible_alias = "report", value_name = "FILE")]
+    /// Write to this file. Its extension says what, when the program has ended, about its threads and from the kernel's
+    /// trace: a report (.html), a chart (.svg, .txt) or the trace (.json). May be repeated. Needs root
+    #[arg(short, long, value_name = "FILE")]
     #[arg(conflicts_with_all = ["list", "leave", "dry_run"])]
     pub output: Vec<PathBuf>,
-    /// Exit with 1 if a promise did not hold: a thread of another program or a limit of the kernel came after the
+    /// Exit with 1 if a guarantee did not hold. A thread of another program or a limit of the kernel came after the
     /// admission, a thread was given another class, or a reservation had no thread
     #[arg(long, conflicts_with_all = ["list", "leave", "dry_run"])]
+    #[arg(hide_short_help = true)]
     pub strict: bool,
-    /// Say nothing unless something is refused
+    /// Print results and problems only
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -144,7 +154,7 @@ impl ExecArgs {
 /// The policy that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// SCHED_DEADLINE as it is: global EDF with a budget for each thread, on all CPUs or on those of --cpus
+    /// SCHED_DEADLINE as it is: global EDF with a budget for each thread, on all CPUs or on those of --on-cpus
     #[value(alias = "g-edf", alias = "c-edf")]
     Dl,
     /// SCHED_DEADLINE with a root domain for each CPU that is used: a thread stays on the CPU that it gets

@@ -186,7 +186,7 @@ pub(crate) struct Request<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) machine: &'a Machine,
     pub(crate) regime: Regime,
-    /// The CPUs of `--cpus`, or of the daemon.
+    /// The CPUs of `--on-cpus`, or of the daemon.
     pub(crate) cpus: Option<&'a CpuSet>,
     /// The id of the member that makes the request.
     pub(crate) owner: &'a str,
@@ -247,15 +247,15 @@ impl Request<'_> {
             NotGranted::OfRun { run } => {
                 let message = format!("a run has CPUs that this one needs: {}", runs[run]);
                 Failure::refused(message)
-                    .help("wait until it has ended, or choose other CPUs with --cpus")
+                    .help("wait until it has ended, or choose other CPUs with --on-cpus")
             }
             NotGranted::OfRegions { taken, by } => self.is_taken(&taken, &by, members),
             NotGranted::NoSuchCpus { asked, online } => {
                 let has = layland_linux::cpus_named(&online.to_string());
-                Failure::usage(format!("--cpus {asked}: this machine has {has}"))
+                Failure::usage(format!("--on-cpus {asked}: this machine has {has}"))
             }
             NotGranted::Foreign(unbounded) => Failure::no(unbounded.to_string()).help(
-                "beside it, deadlines are promised to threads with one CPU each: --policy dl-sp --cpus N",
+                "beside it, deadlines are promised to threads with one CPU each: --policy dl-sp --on-cpus N",
             ),
             NotGranted::Invalid(error @ AdmissionError::Invalid(_)) => {
                 Failure::usage(error.to_string())
@@ -277,13 +277,13 @@ impl Request<'_> {
     fn is_taken(&self, taken: &CpuSet, by: &Region, members: &[Member]) -> Failure {
         let has_some = |member: &&Member| !set_of_numbers(&member.cpus).is_disjoint(taken);
         let who: Vec<String> = members.iter().filter(has_some).map(ToString::to_string).collect();
-        let cpus = by.cpus.as_ref().map_or(String::new(), |cpus| format!(" --cpus {cpus}"));
+        let cpus = by.cpus.as_ref().map_or(String::new(), |cpus| format!(" --on-cpus {cpus}"));
         let join = format!("join them: --policy {}{cpus}", by.regime.name());
         let left = self.machine.online.difference(taken);
         let help = if left.is_empty() {
             join
         } else {
-            format!("choose other CPUs: --cpus {left}, or {join}")
+            format!("choose other CPUs: --on-cpus {left}, or {join}")
         };
         let are = if taken.len() == 1 { "is" } else { "are" };
         let cpus = layland_linux::cpus_named(&taken.to_string());

@@ -77,7 +77,7 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
             file.to_string_lossy().into_owned()
         }
         (None, None) if args.pid.is_some() => follow::what(args),
-        (None, None) => groups.name().unwrap_or_else(|| "newcomer".to_owned()),
+        (None, None) => groups.name().unwrap_or_else(|| "new program".to_owned()),
     };
     let mut client = Client {
         args,

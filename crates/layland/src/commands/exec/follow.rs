@@ -185,7 +185,7 @@ impl Follower<'_> {
             registry: self.registry,
             machine: &self.machine,
             regime: self.regime,
-            cpus: self.args.cpus.as_ref(),
+            cpus: self.args.on_cpus.as_ref(),
             owner: self.reserving.id(),
             meant: &self.meant,
         }
@@ -232,7 +232,8 @@ impl Follower<'_> {
     fn is_possible(&mut self, main: Option<&Thread>) -> Result<(), Failure> {
         let regime = self.regime;
         let online = &self.machine.online;
-        let is_partition = regime.is_partition(self.args.cpus.as_ref().unwrap_or(online), online);
+        let is_partition =
+            regime.is_partition(self.args.on_cpus.as_ref().unwrap_or(online), online);
         let is_anywhere = regime == Regime::KernelDl && !is_partition;
         let rules = Rules::read();
         for wish in self.wishes.iter().filter(|_| regime.has_budgets()) {
@@ -275,7 +276,7 @@ impl Follower<'_> {
                 file.to_string_lossy().into_owned()
             }
             (None, Some(_)) => self.what.clone(),
-            (None, None) => self.groups.name().unwrap_or_else(|| "newcomer".to_owned()),
+            (None, None) => self.groups.name().unwrap_or_else(|| "new program".to_owned()),
         };
         let mut names = (1..).map(|count| match count {
             1 => program.clone(),
@@ -407,7 +408,7 @@ impl Follower<'_> {
                 terminal::warn(
                     &format!(
                         "thread `{name}` ({}) wakes up when the kernel has no time for it, between its deadline and \
-                         the end of its period: its reservation begins anew",
+                         the end of its period: its reservation begins again",
                         tid.0
                     ),
                     Some(

@@ -160,7 +160,7 @@ impl Promise {
         }
         terminal::warn(
             &format!("the promise to {name} no longer holds: {reason}"),
-            Some("it goes on with what it has; layland exec --list shows all"),
+            Some("it continues with the reservation that it has; layland exec --list shows all"),
         );
         self.broken.push(reason);
     }

@@ -75,9 +75,8 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
     let guarantee = args.tardiness.map_or(Guarantee::Deadlines, Guarantee::Tardiness);
     let Some(set) = &args.set else {
         let Some((runtime, period)) = args.dl else {
-            return Err(Failure::usage("what shall be reserved?").help(
-                "say --dl RUNTIME/PERIOD, as in --dl 2ms/10ms, or name a task set whose tasks say it",
-            ));
+            return Err(Failure::usage("nothing to reserve")
+                .help("give --dl RUNTIME/PERIOD, as in --dl 2ms/10ms, or a task-set file"));
         };
         if args.policy() == Policy::PFp {
             return Err(Failure::usage("p-fp goes by priorities, and a reservation has none")
@@ -97,12 +96,11 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
                 reservation.deadline
             )));
         }
-        reservation.cpus = args.cpus.clone();
+        reservation.cpus = args.on_cpus.clone();
         reservation.guarantee = guarantee;
         return Ok(vec![Wish { name: String::new(), reservation, threads, is_for_each }]);
     };
-    let set_args =
-        SetArgs { set: Some(set.clone()), task: Vec::new(), cpus: None, from: None, unit: None };
+    let set_args = SetArgs { set: Some(set.clone()), ..SetArgs::default() };
     let set = input::load(&set_args)?;
     if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));
@@ -182,5 +180,5 @@ fn tell_of_kernel(thread: &Thread) {
 /// Returns the CPUs of the machine that a task names, or else those that the command line gives for
 /// all tasks.
 fn cpus_of(args: &ExecArgs, own: Option<&CpuSet>) -> Option<CpuSet> {
-    own.cloned().or_else(|| args.cpus.clone())
+    own.cloned().or_else(|| args.on_cpus.clone())
 }

@@ -160,6 +160,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Save it with newlines (LF, or CR and LF): editors call the format Unix or Windows.",
     ),
     (
+        "layland::text::not_a_set",
+        "a file that is known, and that is not a task set",
+        "The message names it and says what to do with it.",
+    ),
+    (
         "layland::text::too_long",
         "an input that is too long",
         "Inputs have a limit, so that no input fills the memory.",
@@ -332,6 +337,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Chains of tasks are not simulated: the task is read as one of its own kind.",
     ),
     (
+        "layland::simso::task_type",
+        "a type of task that SimSo does not have",
+        "SimSo has Periodic, Sporadic and APeriodic, and stops at any other word.",
+    ),
+    (
         "layland::simso::aperiodic",
         "a task without a period",
         "Give it releases, or make it periodic.",
@@ -370,7 +380,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::csv::header",
         "a table whose first line does not name columns",
-        "Name at least `name`, `period` and `wcet`.",
+        "Name at least `period` and `wcet`; `--columns Task,C,T` names the columns of a table without titles.",
     ),
     (
         "layland::csv::unknown_column",
@@ -378,9 +388,64 @@ pub(super) const ERRORS: &[Code] = &[
         "The message names the nearest column.",
     ),
     (
+        "layland::csv::another",
+        "a second table in a document",
+        "Only the first one is read: put the tasks of the second into a file of their own.",
+    ),
+    (
+        "layland::csv::objects",
+        "a list of tasks in JSON or YAML with something else in it",
+        "A task is an object whose keys are the titles of a table, such as `name`, `wcet` and `period`.",
+    ),
+    (
+        "layland::csv::release",
+        "a type of task that is neither periodic nor sporadic",
+        "Write periodic or sporadic; an aperiodic task needs a least time between its jobs.",
+    ),
+    (
+        "layland::yaml::syntax",
+        "text that is not read as YAML",
+        "Lists and maps, in blocks or in one line, are read; anchors, tags and texts of several lines are not.",
+    ),
+    (
+        "layland::dot::syntax",
+        "text that is not read as a directed graph",
+        "Write `digraph { a [wcet = \"1ms\"]; a -> b }`, without subgraphs.",
+    ),
+    (
+        "layland::dot::edge",
+        "an attribute of an edge of a graph",
+        "It does not count: a message takes no time of its own here.",
+    ),
+    (
+        "layland::sag::jobs",
+        "a line of a job set that is not a job",
+        "A job has a task, a number, an earliest and a latest release, two costs, a deadline and a priority.",
+    ),
+    (
+        "layland::sag::differ",
+        "jobs of one task with different parameters",
+        "Give them tasks of their own: a task has one WCET, one relative deadline, one jitter and one priority.",
+    ),
+    (
+        "layland::sag::nonpreemptive",
+        "the jobs of a job set are not preempted",
+        "SAG takes them so. Leave `nonpreemptive` out in a task-set file if they may be.",
+    ),
+    (
+        "layland::sag::invalid",
+        "values of a job set that do not make a valid system",
+        "The message names the task and what is wrong.",
+    ),
+    (
+        "layland::sag::lost",
+        "something that a job set has no place for",
+        "It is left out of the file; write a TOML file to keep it.",
+    ),
+    (
         "layland::csv::missing",
         "a required cell or column is empty",
-        "Every row needs a name, a period and a WCET.",
+        "Every row needs a period and a WCET, and a name if the table has a column of names.",
     ),
     (
         "layland::csv::row",
@@ -570,7 +635,11 @@ pub(super) const EXITS: &[Code] = &[
     ),
     ("2", "usage", "Wrong arguments."),
     ("3", "bad input", "The input is invalid; the report says where."),
-    ("4", "unknown", "Done: no test decides. Sufficient tests failed, or a search was given up."),
+    (
+        "4",
+        "unknown",
+        "Done: no test decides. Sufficient tests failed, or a search stopped at its limit.",
+    ),
     (
         "5",
         "refused by the system",

@@ -11,13 +11,8 @@ use std::path::Path;
 /// Draws the structure that a policy derives from a task set.
 pub(super) fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
     let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
-    let set = input::load(&SetArgs {
-        set: Some(set.to_owned()),
-        task: Vec::new(),
-        cpus: args.cpus,
-        from: None,
-        unit: None,
-    })?;
+    let set =
+        input::load(&SetArgs { set: Some(set.to_owned()), cpus: args.cpus, ..SetArgs::default() })?;
     let structure = Structure::of(registry, &set.system, policy)?;
     let drawn = match format {
         Format::Text => structure.text().into_bytes(),
@@ -50,8 +45,8 @@ impl Format {
             Some("dot" | "gv") => Ok(Format::Dot),
             Some("txt") => Ok(Format::Text),
             Some(_) | None => {
-                Err(Failure::usage(format!("what should be drawn into {}?", path.display()))
-                    .help("end its name in .svg, .png, .dot or .txt"))
+                Err(Failure::usage(format!("{} has no known extension", path.display()))
+                    .help("a drawing is written as .svg, .png, .dot or .txt"))
             }
         }
     }

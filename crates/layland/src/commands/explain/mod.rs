@@ -1,11 +1,14 @@
 //! `layland explain`: explains a test, a bound, an assumption, an error code, an exit code, a
 //! policy, a bundled set or an experiment.
+//!
+//! Long because the texts of the explanations are here, beside what they explain.
 
 mod codes;
 mod draw;
 mod named;
 
 use crate::ui::exit::{Exit, Outcome};
+use crate::ui::numbers::whole;
 use crate::ui::terminal;
 use clap::Args;
 use codes::{ERRORS, EXITS};
@@ -24,18 +27,18 @@ pub(crate) struct ExplainArgs {
     /// The entry to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
-    /// Draw the structure that this policy (run or qps, with its options) builds for the task set SET
+    /// The policy. Its structure for the task set SET is drawn; run, qps, cd and edf-wm build one
     #[arg(short, long, value_name = "P", requires = "code", conflicts_with = "json")]
     #[arg(help_heading = "Structure")]
     pub policy: Option<String>,
-    /// Write the drawing into a file: .svg, .dot or .txt
+    /// Write to this file. The drawing: .svg, .dot or .txt
     #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
     pub output: Option<PathBuf>,
-    /// The number of CPUs, if the set does not give it, or another number to try
+    /// The number of CPUs. Overrides the number in the set
     #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(value_parser = whole::<1, 4096>)]
     pub cpus: Option<u32>,
-    /// Print as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -62,7 +65,11 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
             let all: Vec<Value> = entries.iter().map(as_json).collect();
             terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
         } else {
-            terminal::result(&(list(&entries) + named::ALSO))?;
+            terminal::result(&format!(
+                "{}\n{}\n",
+                list(&entries),
+                terminal::wrap(named::ALSO, "")
+            ))?;
         }
         return Ok(Exit::Yes);
     };
@@ -87,7 +94,6 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
 }
 
 fn list(entries: &[Entry]) -> String {
-    let width = entries.iter().map(|entry| entry.code.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut sort = "";
     for entry in entries {
@@ -96,7 +102,9 @@ fn list(entries: &[Entry]) -> String {
             text += &format!("{gap}{}s\n", entry.sort);
             sort = entry.sort;
         }
-        text += &format!("  {:width$}  {}\n", entry.code, entry.title);
+        let alike = entries.iter().filter(|other| other.sort == sort);
+        let width = alike.map(|entry| entry.code.len()).max().unwrap_or(0);
+        text += &terminal::entry(&format!("  {:width$}  ", entry.code), &entry.title);
     }
     text
 }
@@ -193,18 +201,18 @@ fn subject(registry: &Registry, subject: Subject) -> String {
             "It reproduces the claim of the paper about {}, and `layland check` never decides by it. {why}",
             policies(algorithms)
         ),
-        Subject::SomeScheduler => "It is about any scheduler.".to_owned(),
+        Subject::SomeScheduler => "It covers any scheduler.".to_owned(),
         Subject::SomePartition => {
-            "It is about EDF on each CPU of any partition of the tasks.".to_owned()
+            "It covers EDF on each CPU, for any partition of the tasks.".to_owned()
         }
         Subject::SomePartitionUnder(_) => {
-            "It is about these fixed priorities on each CPU of any partition of the tasks, and asked where a \
+            "It covers these fixed priorities on each CPU, for any partition of the tasks, and is used where a \
              partitioned policy with them is named and not guaranteed."
                 .to_owned()
         }
-        Subject::SomePriorities => "It is about any fixed priorities on each CPU.".to_owned(),
+        Subject::SomePriorities => "It covers any fixed priorities on each CPU.".to_owned(),
         Subject::Admission(algorithms) => format!(
-            "It says whether {} lets the tasks in, not whether they meet deadlines.",
+            "It says whether {} admits the tasks, and not whether they meet their deadlines.",
             policies(algorithms)
         ),
     }
@@ -245,8 +253,10 @@ fn of_searches() -> [Entry; 3] {
             text: vec![
                 "Where no test decides, `layland check` looks for a legal run that misses: jobs at least a period apart that \
                  execute for up to their WCETs. It tries the densest run, runs with separations and jitter that are \
-                 drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals that hurt one \
-                 task most. It simulates every run that it finds. A miss is a no, with the job that misses, and the chart \
+                 drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals \
+                 that hurt one \
+                 task most. It simulates every run that it finds. A miss is a no, with the job that misses, \
+                 and the chart \
                  shows the schedule; if it finds none, that proves nothing."
                     .to_owned(),
                 "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
@@ -262,12 +272,13 @@ fn of_searches() -> [Entry; 3] {
             text: vec![
                 "Exact for jobs that arrive at whole multiples of a tick: where the search ends, either a pattern of \
                  releases misses, or no job that arrives at ticks is ever late and the longest responses are known. A \
-                 pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: four tasks \
+                 pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: \
+                 four tasks \
                  on two CPUs, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7), keep every deadline under global \
                  fixed priorities with releases at whole times, and miss one with releases at halves."
                     .to_owned(),
-                "It is about global, clustered and partitioned EDF and fixed priorities and the same with strong \
-                 affinities, looks at up to `--effort` states, and gives up where more than 16 tasks can release at once."
+                "It covers global, clustered and partitioned EDF and fixed priorities, and the same with strong \
+                 affinities, looks at up to `--effort` states, and stops where more than 16 tasks can release at once."
                     .to_owned(),
                 assumed(&states::ASSUMES),
             ],
@@ -279,13 +290,16 @@ fn of_searches() -> [Entry; 3] {
             title: CYCLE_TITLE.to_owned(),
             text: vec![
                 "Where no test decides, every task is periodic without jitter, and some have offsets, every release is known. \
-                 The schedule in which each job executes for its WCET is followed until it repeats itself. A job that is \
-                 late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said of jobs that \
+                 The schedule in which each job executes for its WCET is followed until it repeats itself. A \
+                 job that is \
+                 late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said \
+                 of jobs that \
                  come more than a period apart."
                     .to_owned(),
                 "A yes needs a policy under which no job ends later for shorter executions: preemptive scheduling by fixed \
                  priorities of jobs (EDF, fixed priorities and what is built of them) on CPUs of unit speed, without \
-                 overheads, steps, regions and tasks that follow others. Under other policies the answer stays unknown. \
+                 overheads, steps, regions and tasks that follow others. Under other policies the answer stays \
+                 unknown. \
                  The schedule is followed for up to `--effort` jobs."
                     .to_owned(),
             ],
@@ -440,7 +454,7 @@ fn worth(kind: TestKind) -> String {
     match kind {
         TestKind::Exact => {
             "Exact: yes and no are both true. Where offsets may keep the worst case away, or \
-                        a search is given up, it says unknown."
+                        a search stops at its limit, it says unknown."
         }
         TestKind::Sufficient => "Sufficient: a yes is true; where it fails the answer is unknown.",
         TestKind::Necessary => "Necessary: a no is true; where it passes the answer is unknown.",

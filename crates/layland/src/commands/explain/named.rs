@@ -6,10 +6,8 @@ use layland_model::nearest;
 use layland_policy::{PolicyInfo, Registry};
 
 /// The last lines of the list.
-pub(super) const ALSO: &str = "
-also explained: policies (`layland policies` lists them), bundled task sets (`layland demos`) and
-  packaged experiments (`layland lab list`)
-";
+pub(super) const ALSO: &str = "also explained: policies (`layland policies` lists them), bundled task sets \
+                               (`layland demos`) and packaged experiments (`layland lab list`)";
 
 pub(super) fn entries(registry: &Registry) -> Vec<Entry> {
     let mut entries: Vec<Entry> = registry.iter().map(policy).collect();

@@ -27,7 +27,8 @@ pub(super) fn list(as_json: bool) -> Outcome {
     }
     let mut text = String::new();
     for experiment in all {
-        text += &format!("{}: {}\n", experiment.name, experiment.title);
+        let title = format!("{}: {}", experiment.name, experiment.title);
+        text += &(terminal::wrap(&title, "") + "\n");
         if !experiment.source.is_empty() {
             text += &(terminal::wrap(&experiment.source, "  ") + "\n");
         }

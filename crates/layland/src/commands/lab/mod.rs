@@ -6,6 +6,7 @@ mod real;
 mod show;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::numbers::{whole, whole_u64};
 use crate::ui::{self, input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
 use layland_lab::{
@@ -25,7 +26,7 @@ Examples:
   layland lab list
   layland lab run stevanato2021
       the figures of the paper, in lab/stevanato2021
-  layland lab run stevanato2021 --only fig1a --sets 100 --out more
+  layland lab run stevanato2021 --only fig1a --sets 100 --output more
       one figure, with more task sets
   layland lab run huang2014 --real-threads
       also the part that runs on real threads of this machine
@@ -35,8 +36,8 @@ Examples:
   layland lab run atlas --shard 3/200 -o /shared/atlas
       a part of it, on one of many machines; at the end the same without --shard
 
-Results are kept: an interrupted run is resumed by the same command, and more sets are added to
-those that are there. Exits with 0 when the experiment is complete, whether or not its claims hold.";
+Results are kept: an interrupted run is resumed by the same command, and more sets are added to those that are there. \
+Exits with 0 when the experiment is complete, whether or not its claims hold.";
 
 #[derive(Args)]
 pub(crate) struct LabArgs {
@@ -48,7 +49,7 @@ pub(crate) struct LabArgs {
 pub(crate) enum LabCommand {
     /// List the packaged experiments
     List {
-        /// Print the list as JSON
+        /// Print the result as JSON. It is the list
         #[arg(long)]
         json: bool,
     },
@@ -66,7 +67,7 @@ pub(crate) enum LabCommand {
     Units {
         #[command(flatten)]
         which: Which,
-        /// Print the list as JSON
+        /// Print the result as JSON. It is the list
         #[arg(long)]
         json: bool,
     },
@@ -78,35 +79,37 @@ pub(crate) struct Which {
     /// A packaged experiment, or a file that describes one (*.toml)
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
-    /// The number of task sets of each point
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// The number of task sets. Each point has this many
+    #[arg(long, value_name = "N", value_parser = whole_u64::<1, 1_000_000>)]
     pub sets: Option<u64>,
     /// The length of each simulation, as in 10s or "2 hyperperiods"
     #[arg(long, value_name = "TIME", value_parser = parse_horizon)]
+    #[arg(hide_short_help = true)]
     pub horizon: Option<layland_lab::Horizon>,
-    /// The seed of every draw
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    /// The seed of everything that is drawn
+    #[arg(long, value_name = "N", value_parser = whole_u64::<0, { i64::MAX as u64 }>)]
     pub seed: Option<u64>,
     /// Measure and draw only what these figures need
     #[arg(long, value_name = "FIGURE,..", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// The folder for everything that is written; by default lab/NAME
+    /// Write into this folder. By default lab/NAME
     #[arg(short, long, value_name = "FOLDER")]
-    pub out: Option<PathBuf>,
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub(crate) struct ExperimentArgs {
     #[command(flatten)]
     pub which: Which,
-    /// Measure one of this many parts, and draw nothing: for one of several processes or machines that share the
-    /// folder. When all parts are there, the command without this option draws them
+    /// Measure one of this many parts, and draw nothing. For one of several processes or machines that share the
+    /// folder; when all parts are there, the command without this option draws them
     #[arg(
         long,
         value_name = "PART/PARTS",
         group = "part",
         conflicts_with_all = ["fresh", "real_threads"]
     )]
+    #[arg(hide_short_help = true)]
     pub shard: Option<Share>,
     /// Measure these units, as `lab units` names them, and draw nothing
     #[arg(
@@ -116,30 +119,34 @@ pub(crate) struct ExperimentArgs {
         group = "part",
         conflicts_with_all = ["fresh", "real_threads"]
     )]
+    #[arg(hide_short_help = true)]
     pub units: Vec<String>,
     /// After the part, measure what other processes have not, until every unit is there
     #[arg(long, requires = "part")]
+    #[arg(hide_short_help = true)]
     pub until_done: bool,
-    /// Forget what the folder holds, and measure anew
+    /// Discard the results in the folder, and start again
     #[arg(long, conflicts_with = "resume")]
     pub fresh: bool,
-    /// Go on with what the folder holds. This is the default
+    /// Resume from the results in the folder. This is the default
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub resume: bool,
-    /// The number of threads that measure; by default one per CPU
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub threads: Option<u32>,
-    /// Do not measure how long decisions take, where the experiment wants that
+    /// The number of worker threads. By default one per CPU
+    #[arg(long, short = 'j', value_name = "N", value_parser = whole::<1, 1024>)]
+    pub workers: Option<u32>,
+    /// Do not measure how long decisions take, where the experiment asks for it
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     pub no_timing: bool,
-    /// Also measure on real threads of this machine, where the experiment wants that; takes minutes and
-    /// needs the right to real-time priorities (thread switches: root)
+    /// Also measure on real threads of this machine, where the experiment asks for it. This takes minutes, and needs
+    /// the right to real-time priorities (thread switches: root)
     #[arg(long)]
     pub real_threads: bool,
-    /// Print the result as one JSON document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
-    /// Show no progress
+    /// Print results and problems only
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -211,7 +218,8 @@ impl Chosen {
                 })
             })
             .collect::<Result<Vec<usize>, Failure>>()?;
-        let folder = which.out.clone().unwrap_or_else(|| Path::new("lab").join(&experiment.name));
+        let folder =
+            which.output.clone().unwrap_or_else(|| Path::new("lab").join(&experiment.name));
         Ok(Chosen { experiment, figures, folder, code: code(registry)? })
     }
 
@@ -273,7 +281,7 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     };
     let plan = runner.plan(figures).map_err(failed)?;
     let measure = || runner.run(&plan);
-    let results = threads::on(args.threads, measure)?.map_err(failed)?;
+    let results = threads::on(args.workers, measure)?.map_err(failed)?;
     show.end();
     if !results.is_complete() {
         terminal::talk("interrupted: writing what there is; the same command goes on");

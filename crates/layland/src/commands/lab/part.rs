@@ -24,7 +24,7 @@ pub(super) fn run(
     };
     let plan = runner.plan(&chosen.figures).map_err(failed)?;
     let measure = || runner.run_part(&plan, part, args.until_done);
-    let Progress { done, units, .. } = threads::on(args.threads, measure)?.map_err(failed)?;
+    let Progress { done, units, .. } = threads::on(args.workers, measure)?.map_err(failed)?;
     show.end();
     let is_complete = done == units;
     let exit = if is_complete { Exit::Yes } else { Exit::Interrupted };

@@ -17,8 +17,8 @@ Examples:
       the response times of each callback, and a bound that holds in every run
   layland ros2 executor.toml --until 10s --json
 
-A file has [executor] with kind = \"default\", and a [[callback]] with name, kind, wcet and period for each
-callback. A callback with a deadline is judged: yes if its bound keeps it, no if it was seen late.";
+A file has [executor] with kind = \"default\", and a [[callback]] with name, kind, wcet and period for each callback. \
+A callback with a deadline is judged: yes if its bound keeps it, no if it was seen late.";
 
 /// The largest number of chains that are listed.
 const MOST_CHAINS: usize = 200;
@@ -28,10 +28,10 @@ pub(crate) struct Ros2Args {
     /// The file of the executor, or - for standard input
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// Simulate all activations before this time, as in 10s; by default 100 of the longest periods
+    /// End at this time, as in 2s. By default after 100 of the longest periods
     #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
     pub until: Option<Duration>,
-    /// Print as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
     /// Draw with ASCII characters only

@@ -14,6 +14,7 @@ const CODES: Codes = Codes {
     invalid: "layland::ros2::invalid",
     unknown_name: "layland::ros2::unknown_name",
     reserved: &[],
+    other_names: &[],
 };
 
 const EXECUTORS: [&str; 5] = ["default", "events-fifo", "events-edf", "events-fp", "multi"];

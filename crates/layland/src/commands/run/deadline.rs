@@ -36,7 +36,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let facts = Facts::read();
     let plan = plan(registry, args, &request.set, &facts)?;
     let reserved = plan.reserved(&request.asked);
-    let promise = promise(&request, &reserved, args.margin.as_ref())?;
+    let promise = promise(&request, &reserved, args.reserve.as_ref())?;
     let Request { set, duration, outputs, .. } = request;
     let system = &set.system;
     // Listen before anything is changed: an interrupt must not end the run without undoing the
@@ -125,7 +125,7 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
     let cannot = |error| refused(set, spec, &error);
     let (info, options) = registry.parse(spec).map_err(cannot)?;
     let policy = info.build(system, &options).map_err(|refusal| cannot(refusal.into()))?;
-    let (margin, deadline) = (args.margin.as_ref(), &args.deadline);
+    let (margin, deadline) = (args.reserve.as_ref(), &args.deadline);
     let plan = if info.algorithm(&options) == Algorithm::SchedDeadline {
         let stated = KernelOptions::of(Algorithm::SchedDeadline, &options)
             .map_err(|refusal| cannot(SystemRefusal::from(refusal).into()))?;
@@ -137,7 +137,7 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
             return Err(Failure::refused(reason)
                 .help("simulate it, or let the dispatcher run it: --engine fifo"));
         }
-        let asks_itself = deadline.requests == Requests::Task;
+        let asks_itself = deadline.requests_by == Requests::Task;
         Plan::of_kernel(system, facts, margin, deadline.force, deadline.settle, asks_itself)
     } else {
         Plan::new(system, &policy.rule(), facts, margin, deadline.force)

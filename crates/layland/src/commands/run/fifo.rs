@@ -43,12 +43,12 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let build = |system: &System| registry.build(&args.policy, system);
     let plain =
         build(&request.set.system).map_err(|error| refused(&request.set, &args.policy, &error))?;
-    let margin = args.margin.clone().unwrap_or_default();
+    let margin = args.reserve.clone().unwrap_or_default();
     let reserves = Reserves::of(&*plain);
     let larger = reserves.larger(&request.set.system, &margin).into_owned();
     let policy = build(&larger).map_err(|error| {
         refused(&request.set, &args.policy, &error).help(format!(
-            "the policy takes the set without the margin of {margin}: choose a smaller --margin"
+            "the policy takes the set without the margin of {margin}: choose a smaller --reserve"
         ))
     })?;
     let promise = {
@@ -268,7 +268,7 @@ impl Answer<'_> {
         if let Some(rows) = self.args.chart.rows() {
             text += &format!("\n{}\n", self.recorded().chart(rows).trim_end());
         }
-        if self.args.tasks {
+        if self.args.per_task {
             let rows: Vec<table::Row> = (ran.summary.tasks.iter())
                 .map(|task| (task.name.clone(), Some(figures(task))))
                 .collect();

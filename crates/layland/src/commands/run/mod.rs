@@ -56,8 +56,8 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
         set.system = layland_linux::stretched(&set.system, factor).map_err(failure)?;
         set.until = None;
     }
-    let duration = args.duration.or(set.until).unwrap_or(DEFAULT_DURATION);
-    let duration = if args.duration.is_some() { duration } else { duration.min(DEFAULT_DURATION) };
+    let duration = args.until.or(set.until).unwrap_or(DEFAULT_DURATION);
+    let duration = if args.until.is_some() { duration } else { duration.min(DEFAULT_DURATION) };
     if !(Duration::from_ms(1)..=layland_linux::LONGEST).contains(&duration) {
         let message =
             format!("a run takes 1 ms to {:#}, and not {duration:#}", layland_linux::LONGEST);

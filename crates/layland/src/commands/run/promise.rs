@@ -29,7 +29,7 @@ pub(super) fn promise(
 ) -> Result<Promise, Failure> {
     let Request { registry, args, asked, .. } = request;
     let spec = &args.policy;
-    let how = margin.map_or_else(String::new, |margin| format!(" --margin {margin}"));
+    let how = margin.map_or_else(String::new, |margin| format!(" --reserve {margin}"));
     let bounds = limits::bounds(&args.fail_on, registry, spec, reserved, &how)?;
     let wanted =
         Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
@@ -48,7 +48,7 @@ pub(super) fn promise(
     let lost = format!(
         "all deadlines are guaranteed without the margin{of} that the run reserves, and with it {is_it}"
     );
-    let help = format!("a smaller --margin; layland check --policy {spec}{how} says why");
+    let help = format!("a smaller --reserve; layland check --policy {spec}{how} says why");
     terminal::warn(&lost, Some(&help));
     Ok(Promise { bounds, lost: Some(lost) })
 }

@@ -59,7 +59,7 @@ pub(crate) fn end(changes: Changes, exit: Exit) -> Exit {
 pub(super) fn chosen_cpus(args: &RunArgs) -> Result<Vec<usize>, Failure> {
     let usable = layland_linux::usable_cpus()
         .map_err(|error| Failure::refused(format!("failed to list the CPUs: {error}")))?;
-    let Some(set) = &args.host_cpus else { return Ok(usable) };
+    let Some(set) = &args.on_cpus else { return Ok(usable) };
     if let Some(cpu) = set.iter().find(|cpu| !usable.contains(&cpu.index())) {
         return Err(Failure::usage(format!("host CPU {cpu} cannot be used"))
             .help("the process may use others, or it is offline: see taskset -p"));

@@ -21,7 +21,7 @@ Examples:
 const OUTPUTS: &str = include_str!("outputs.json");
 
 /// The definitions of the outputs with a schema.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "check",
     "certificate",
     "sim",
@@ -29,6 +29,7 @@ const NAMES: [&str; 21] = [
     "trace",
     "trace-check",
     "trace-stats",
+    "trace-log",
     "trace-diff",
     "trace-infer",
     "lab-list",
@@ -48,7 +49,7 @@ const NAMES: [&str; 21] = [
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
     /// The subject: `set` is a task-set file, `trace` a trace in a file, `certificate` the output of `check
-    /// --certificate`, and each other one the output of the command of this name with --json
+    /// --certificate`, `trace-log` that of `trace stats` for a log of rt-app, and each other one the output of the command of this name with --json
     #[arg(
         value_name = "WHAT",
         default_value = "set",

@@ -3,6 +3,7 @@
 use crate::pages::ChartSpan;
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
+use crate::ui::numbers::{whole, whole_u64};
 use clap::Args;
 use layland_answers::values::{length_of, seed_of, window_of};
 use layland_answers::{Limit, SimulateQuestion};
@@ -30,6 +31,7 @@ Examples:
       a stream of sets, each answered as it comes
 
 A policy is written name:option=value; `layland policies NAME` lists its options.
+
 Exits with 0 if every deadline was met under every policy, of every set, and with 1 if not.";
 
 #[derive(Args)]
@@ -39,75 +41,82 @@ pub(crate) struct SimArgs {
     /// More task sets
     #[arg(value_name = "MORE")]
     pub more: Vec<String>,
-    /// Policies, separated by commas; by default one that fits the set, which is named on standard error.
+    /// The policies, separated by commas. By default one that fits the set, which is named on standard error.
     /// `layland policies` lists them
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
-    /// Simulate up to this time, as in 2s. By default two hyperperiods, at most 10 s
+    /// End at this time, as in 2s. By default after two hyperperiods, and at most 10 s
     #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["hyperperiods", "cycle"], help_heading = "Duration")]
     pub until: Option<Duration>,
     /// Simulate this many hyperperiods after the last offset
     #[arg(long, value_name = "N", conflicts_with = "cycle", help_heading = "Duration")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    #[arg(value_parser = whole::<1, 1_000_000_000>)]
+    #[arg(hide_short_help = true)]
     pub hyperperiods: Option<u32>,
-    /// Simulate until the state recurs, so that the whole infinite schedule is known; give up at
+    /// Simulate until the state recurs, so that the whole infinite schedule is known. Stops at
     /// this time [default: 1000s]
     #[arg(long, value_name = "AT MOST", value_parser = length_of)]
     #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "Duration")]
+    #[arg(hide_short_help = true)]
     pub cycle: Option<Duration>,
-    /// The seed for random execution times, jitter and separations
+    /// The seed of everything that is drawn. It decides execution times, jitter and separations
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Randomness")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
-    /// Break ties of deadlines and order simultaneous events at random, from this seed: another
+    /// Break ties of deadlines and order simultaneous events at random, from this seed. The result is another
     /// schedule that the policy permits. Partitions, fixed priorities and orders that are made
     /// before the start stay the same, and so does the answer of `layland check`
-    #[arg(long, value_name = "SEED", help_heading = "Randomness")]
+    #[arg(long, value_name = "SEED", help_heading = "Randomness", value_parser = seed_of)]
+    #[arg(hide_short_help = true)]
     pub explore: Option<u64>,
-    /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .png, .pdf, .txt, .tex
-    /// for LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for tables, .bin
-    /// for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
+    /// Write to this file. Its extension says what: a self-contained HTML page with all policies (.html), a chart
+    /// (.svg, .png, .pdf, .txt, .tex for LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet
+    /// for tables, .bin for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
     /// FILE.POLICY.svg; FILE.parquet is one file per table, FILE.jobs.parquet and so on
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
-    /// The interval that charts show, as in 10ms..50ms; by default around the first miss, and in
-    /// .html the whole run
+    /// The interval that charts show, as in 10ms..50ms. By default around the first miss, and in .html the whole run
     #[arg(long, value_name = "FROM..TO", value_parser = window_of, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
-    /// The largest number of segments per policy in a report (.html); a longer run is cut, and the report says so
+    /// The largest number of segments per policy in a report (.html). A longer run is cut, and the report says so
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Output")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=5_000_000))]
+    #[arg(value_parser = whole_u64::<1, 5_000_000>)]
+    #[arg(hide_short_help = true)]
     pub segments: u64,
-    /// The contents of the chart in the terminal; by default the tasks, and no chart with several sets
+    /// The contents of the chart in the terminal. By default the tasks, and no chart with several sets
     #[arg(long, value_name = "WHAT", value_enum, help_heading = "Output")]
     pub chart: Option<Chart>,
-    /// Exit with 1 only if this is exceeded under a policy: misses>N, misses>SHARE%, tardiness>TIME, response>TIME
-    /// (also response.p50, .p99, .p99.9), response>bound (what `layland check` guarantees), for one task as in
+    /// Exit with 1 only if this limit is exceeded. A limit is misses>N, misses>SHARE%, tardiness>TIME, response>TIME
+    /// (also response.p50, .p99, .p99.9) or response>bound (what `layland check` guarantees), for one task as in
     /// control:response.p99>3ms. May be repeated
     #[arg(long, value_name = "LIMIT", help_heading = "Output")]
     pub fail_on: Vec<Limit>,
-    /// Write the result as a JUnit file, for continuous integration: a test per task and per limit
+    /// Write the result to this file as JUnit, for continuous integration. It has a test per task and per limit
     #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub junit: Option<PathBuf>,
-    /// Show a table of the tasks for each policy
+    /// Show a table of the tasks
     #[arg(long, help_heading = "Output")]
-    pub tasks: bool,
+    pub per_task: bool,
     /// Check the schedule against the rules of the policy and of every schedule
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub check: bool,
-    /// Print the result as JSON: one document, or with several sets one line each
+    /// Print the result as JSON. It is one document, or with several sets one line for each
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub ascii: bool,
-    /// Show no progress, and do not list the files written
+    /// Print results and problems only
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
-    /// Simulate this many sets and policies in parallel; by default one per CPU
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub threads: Option<u32>,
+    /// The number of worker threads. By default one per CPU
+    #[arg(long, short = 'j', value_name = "N", value_parser = whole::<1, 1024>)]
+    #[arg(hide_short_help = true)]
+    pub workers: Option<u32>,
 }
 
 impl SimArgs {
@@ -123,8 +132,8 @@ impl SimArgs {
             seed: self.seed,
             explore: self.explore,
             check: self.check,
-            // The text without --tasks has the figures of all tasks together.
-            tasks: self.tasks || self.json || self.junit.is_some() || !self.output.is_empty(),
+            // The text without --per-task has the figures of all tasks together.
+            tasks: self.per_task || self.json || self.junit.is_some() || !self.output.is_empty(),
             limits: self.fail_on.clone(),
         }
     }

@@ -95,7 +95,7 @@ pub(super) fn run(
         let simulated = simulated.map_err(|error| Failure::from(error).about(&name))?;
         Ok(Answer::of(simulated, args.json))
     };
-    let worked = batch::each(sets, args.threads, AT_A_TIME, work, |found| out.add(found));
+    let worked = batch::each(sets, args.workers, AT_A_TIME, work, |found| out.add(found));
     out.end(worked)
 }
 
@@ -106,7 +106,7 @@ fn refuse_what_shows_one(args: &SimArgs) -> Result<(), Failure> {
         (!args.output.is_empty(), "-o writes files of one set"),
         (is_drawn, "--chart shows one set"),
         (args.window.is_some(), "--window is of the charts of one set"),
-        (args.tasks, "--tasks shows the tasks of one set"),
+        (args.per_task, "--per-task shows the tasks of one set"),
         (args.junit.is_some(), "--junit writes a file of one set"),
     ];
     match shows.into_iter().find(|(is_asked, _)| *is_asked) {

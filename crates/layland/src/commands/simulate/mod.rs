@@ -26,6 +26,7 @@ pub(crate) use files::write_files;
 pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
     let question = args.question().resolved(registry)?;
+    input::policies_are_not_sets(&args.more)?;
     let mut sets = Sets::new(&args.set, &args.more).peekable();
     // If no set is named, the arguments describe one.
     let first = sets.next().unwrap_or_else(|| input::load(&args.set))?;
@@ -60,7 +61,7 @@ fn one(
         lines.tell(now.ns() as u64, all, || format!("simulated up to {now:#}"));
     };
     let watch = Watch { interrupt: Some(interrupt), progress: Some(&tell) };
-    let simulated = threads::on(args.threads, || question.answer(registry, set, &watch))?;
+    let simulated = threads::on(args.workers, || question.answer(registry, set, &watch))?;
     bar.finish();
     let mut simulated = simulated?;
     // The time that was simulated before an interrupt is drawn and written; a second interrupt ends

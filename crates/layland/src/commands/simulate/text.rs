@@ -49,7 +49,7 @@ pub(super) fn text(view: &View<'_>, args: &SimArgs) -> Result<String, Failure> {
             }
             text.extend(view.elsewhere(ran, window).map(|line| terminal::wrap(&line, "") + "\n"));
         }
-        if args.tasks {
+        if args.per_task {
             let rows: Vec<table::Row> = (ran.summary.tasks.iter())
                 .map(|task| (task.name.clone(), Some(figures(task))))
                 .collect();

@@ -1,6 +1,7 @@
 //! The arguments of `layland trace`.
 
 use crate::ui::chart::Chart;
+use crate::ui::numbers::{count, whole};
 use clap::{Args, Subcommand, ValueEnum};
 use layland_answers::values::{length_of, time_of, window_of};
 use layland_interchange::infer::EVERY;
@@ -29,7 +30,7 @@ Examples:
   layland trace record -o run.txt -- cyclictest -t 4 -p 80 -i 1000 -D 10
   layland trace infer run.txt
       the real-time threads as a task set, with comments on where each line comes from
-  layland trace infer run.txt --thread '^audio' --wcet p99.9 --margin 1.2 -o audio.toml
+  layland trace infer run.txt --thread 'audio.*' --wcet p99.9 --factor 1.2 -o audio.toml
       some threads; the WCET is the time that 99.9 % of the jobs keep, and a fifth more
   layland trace infer --live 5s --thread 'ctrl.*'
       a running program
@@ -37,6 +38,7 @@ Examples:
       the guarantees, if the set is true
 
 An observed time is not a bound: a longer trace may show longer jobs. The set states the confidence in each task.
+
 Exits with 6 if events were lost or lines are damaged.";
 
 #[derive(Args)]
@@ -81,16 +83,16 @@ pub(crate) enum TraceCommand {
 
 #[derive(Args)]
 pub(crate) struct RecordArgs {
-    /// Write the trace to this file; - is standard output
+    /// Write to this file. - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "layland-trace.txt")]
     pub output: PathBuf,
-    /// End after this time
+    /// End at this time, as in 2s. Without it, with the command
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
-    pub duration: Option<Duration>,
-    /// The size of the kernel's buffer per CPU, in KiB; by default the kernel's
-    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(4..=4_194_304))]
+    pub until: Option<Duration>,
+    /// The size of the kernel's buffer per CPU, in KiB. By default that of the kernel
+    #[arg(long, value_name = "KIB", value_parser = whole::<4, 4_194_304>)]
     pub buffer: Option<u32>,
-    /// Show the figures of this task set's tasks at the end
+    /// The task set. The figures of its tasks are shown at the end
     #[arg(long, value_name = "FILE")]
     pub set: Option<String>,
     /// Run this command, and end with it. It finds the file for marks in LAYLAND_TRACE_MARKER
@@ -101,17 +103,18 @@ pub(crate) struct RecordArgs {
 /// The trace, and the threads of it that are tasks.
 #[derive(Args)]
 pub(crate) struct InputArgs {
-    /// The task set: its tasks are the threads of their names (the first 15 bytes)
+    /// The task set. Threads with the names of its tasks (the first 15 bytes) are these tasks
     #[arg(long, value_name = "FILE", help_heading = "Tasks")]
     pub set: Option<String>,
-    /// Threads whose name matches this regular expression are tasks
+    /// The threads whose whole name matches this regular expression. They are the tasks
     #[arg(long, value_name = "REGEX", help_heading = "Tasks")]
     #[arg(conflicts_with = "set")]
-    pub comm: Option<String>,
-    /// Threads with these ids are tasks
+    pub thread: Option<String>,
+    /// The threads with these ids. They are the tasks
     #[arg(long, value_name = "N,..", value_delimiter = ',', conflicts_with = "set")]
     #[arg(help_heading = "Tasks")]
-    pub pid: Vec<u32>,
+    #[arg(value_parser = whole::<0, { u32::MAX as u64 }>)]
+    pub tid: Vec<u32>,
     /// The time of the trace's clock that becomes time 0, as in 12.5s
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
     #[arg(help_heading = "Tasks")]
@@ -124,14 +127,14 @@ pub(crate) struct ViewArgs {
     pub file: String,
     #[command(flatten)]
     pub input: InputArgs,
-    /// Write a report (.html), a chart (.svg, .txt) or the trace (.json, .csv) to a file. May be
-    /// repeated
+    /// Write to this file. Its extension says what: a report (.html), a chart (.svg, .txt) or the trace (.json, .csv).
+    /// May be repeated
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
-    /// The part of time that is shown, as in 10ms..50ms; by default around the first miss
+    /// The interval that charts show, as in 10ms..50ms. By default around the first miss
     #[arg(long, value_name = "FROM..TO", value_parser = window_of, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
-    /// The contents of the chart
+    /// The contents of the chart in the terminal
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Both, help_heading = "Output")]
     pub chart: Chart,
     /// Draw with ASCII characters only
@@ -145,13 +148,13 @@ pub(crate) struct TraceCheckArgs {
     pub file: String,
     #[command(flatten)]
     pub input: InputArgs,
-    /// Hold it to what this policy promises
+    /// The policy. Its rule is what the trace is checked against
     #[arg(short, long, value_name = "P")]
     pub policy: Option<String>,
-    /// Ignore violations that last no longer than this
+    /// Ignore deviations that last no longer than this
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
     pub latency: Duration,
-    /// Print the result as one JSON document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }
@@ -165,7 +168,7 @@ pub(crate) struct StatsArgs {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
-    /// Print the result as one JSON document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }
@@ -176,10 +179,10 @@ pub(crate) struct TraceConvertArgs {
     pub file: String,
     #[command(flatten)]
     pub input: InputArgs,
-    /// The format to write; by default as the ending of the file says, or else json
+    /// The format to write. By default the one that the extension of the file names, or else json
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub to: Option<TraceFormat>,
-    /// Write to this file instead of standard output
+    /// Write to this file. Without it, to standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -202,13 +205,13 @@ pub(crate) struct DiffArgs {
     pub b: String,
     #[command(flatten)]
     pub input: InputArgs,
-    /// Ignore differences that last no longer than this
+    /// Ignore deviations that last no longer than this
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
     pub latency: Duration,
     /// The number of segments to show before and after the difference
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = count)]
     pub context: usize,
-    /// Print the result as one JSON document
+    /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,
 }
@@ -221,43 +224,47 @@ pub(crate) struct InferArgs {
     /// Observe running threads for this long, instead of reading a trace. Needs root
     #[arg(long, value_name = "TIME", value_parser = length_of, conflicts_with = "file")]
     pub live: Option<Duration>,
-    /// Threads whose name matches this regular expression are tasks. By default those that write marks; or else
-    /// those of real-time classes; or else those that look periodic
-    #[arg(long, value_name = "REGEX", visible_alias = "thread")]
+    /// The threads whose whole name matches this regular expression. They are the tasks. By default those that write
+    /// marks; or else those of real-time classes; or else those that look periodic
+    #[arg(long, value_name = "REGEX")]
     #[arg(help_heading = "Tasks")]
-    pub comm: Option<String>,
-    /// Threads with these ids are tasks
+    pub thread: Option<String>,
+    /// The threads with these ids. They are the tasks
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     #[arg(help_heading = "Tasks")]
-    pub pid: Vec<u32>,
-    /// The WCET: max, or the time that this percentage of the jobs keeps, as in p99.9
+    #[arg(value_parser = whole::<0, { u32::MAX as u64 }>)]
+    pub tid: Vec<u32>,
+    /// The WCET of a task: max, the longest observed time, or a percentile of the observed times, as in p99.9
     #[arg(long, value_name = "QUANTILE", value_parser = quantile, default_value = "max")]
     #[arg(help_heading = "Estimates")]
     pub wcet: u32,
     /// Multiply the WCET by this factor, as in 1.2
     #[arg(long, value_name = "FACTOR", default_value = "1", help_heading = "Estimates")]
-    pub margin: Rate,
-    /// Within this percentage, round a period to the value that was probably meant, and leave out jitter; 0% keeps the
-    /// observed values
+    pub factor: Rate,
+    /// Round a period to the value that was probably meant, if it is within this percentage. Smaller jitter is left
+    /// out; 0% keeps the observed values
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
     #[arg(help_heading = "Estimates")]
+    #[arg(hide_short_help = true)]
     pub round: Rate,
-    /// The CPUs that become affinities
+    /// The affinities of the tasks. They follow from the CPUs on which a thread was seen
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = AffinityArg::Pinned)]
     #[arg(help_heading = "Estimates")]
     pub affinity: AffinityArg,
-    /// A task set that says what threads of SCHED_DEADLINE have reserved: the budget (or WCET), deadline and period of
-    /// the task whose `thread`, or name, matches the name of the thread. Events do not contain them. With --live the
-    /// kernel is asked
+    /// A task set that says what threads of SCHED_DEADLINE have reserved. The task whose `thread`, or name, matches the
+    /// name of a thread has its budget (or WCET), deadline and period, because events do not contain them. With --live
+    /// the kernel is asked
     #[arg(long, value_name = "SET", help_heading = "Estimates")]
+    #[arg(hide_short_help = true)]
     pub deadline_of: Option<String>,
-    /// Write the task set to this file, and print a summary; without it the set is printed
+    /// Write to this file. It gets the task set, and a summary is printed; without this option, the set is printed
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     pub ascii: bool,
-    /// Print the figures as one JSON document
+    /// Print the result as JSON. It is one document
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

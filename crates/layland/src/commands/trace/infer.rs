@@ -19,12 +19,12 @@ use layland_policy::Registry;
 use serde_json::{Value, json};
 
 pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
-    if args.margin <= Rate::ZERO {
+    if args.factor <= Rate::ZERO {
         return Err(
-            Failure::usage("a margin is a factor above 0").help("--margin 1.2 adds a fifth")
+            Failure::usage("the factor of the WCET is above 0").help("--factor 1.2 adds a fifth")
         );
     }
-    let pattern = load::pattern(args.comm.as_deref())?;
+    let pattern = load::pattern(args.thread.as_deref())?;
     let (name, mut seen) = match (&args.file, args.live) {
         (Some(file), _) => (file.as_str(), observe(file)?),
         (None, length) => {
@@ -36,7 +36,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
     reserve(&mut seen, args)?;
     let taking = Taking {
         quantile: args.wcet,
-        margin: args.margin.clone(),
+        margin: args.factor.clone(),
         tolerance: args.round.clone(),
         affinity: match args.affinity {
             AffinityArg::Pinned => Affinity::Pinned,
@@ -46,10 +46,10 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         more: More::default(),
     };
     let is_wanted = |name: &str, pid: Option<u32>| {
-        pid.is_some_and(|pid| args.pid.contains(&pid))
+        pid.is_some_and(|pid| args.tid.contains(&pid))
             || pattern.as_ref().is_some_and(|pattern| pattern.is_match(name))
     };
-    let wanted = if pattern.is_some() || !args.pid.is_empty() {
+    let wanted = if pattern.is_some() || !args.tid.is_empty() {
         Wanted::Where(&is_wanted)
     } else {
         Wanted::RealTime
@@ -173,7 +173,7 @@ fn nothing(name: &str, seen: &Observation, inferred: &Inferred) -> Failure {
                 .to_owned()
         }
         busiest => format!(
-            "name threads: --thread REGEX or --pid N; these have most jobs: {}",
+            "name threads: --thread REGEX or --tid N; these have most jobs: {}",
             busiest.join(", ")
         ),
     };

@@ -1,6 +1,7 @@
 //! Reads a trace in any format. The bytes determine the format.
 
 use super::args::InputArgs;
+use super::loops;
 use crate::ui::exit::{Exit, Failure};
 use crate::ui::files::LARGEST_TRACE;
 use crate::ui::input::{self, Set, SetArgs};
@@ -9,6 +10,7 @@ use layland_checker::{Demand, Evidence, Origin};
 use layland_interchange::kernel::{
     self, Begins, Decision, Import, ReadError, ReadOptions, Threads, Unrecorded, Wake,
 };
+use layland_interchange::rt_app_log::{self, Loop};
 use layland_interchange::st_trace;
 use layland_model::{Duration, TaskId, TaskMap, Time};
 use layland_trace::json::{Recorded, read_json_recorded};
@@ -189,7 +191,7 @@ pub(super) fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
 /// Loads the task set with this name.
 pub(super) fn named_set(name: &str) -> Result<Set, Failure> {
     let set = Some(name.to_owned());
-    input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None, unit: None })
+    input::load(&SetArgs { set, ..SetArgs::default() })
 }
 
 /// The contents of a file, by format.
@@ -217,6 +219,10 @@ pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
                 "record the kernel's scheduler as text: `layland trace record`, trace-cmd or perf",
             ));
     }
+    if loops::read(name, &bytes).is_some() {
+        return Err(Failure::input(format!("{name} is a log of rt-app, which has no switches"))
+            .help("`layland trace stats` and `layland trace check` read it"));
+    }
     if bytes.trim_ascii_start().starts_with(b"{") {
         return Ok(Raw::Json(bytes));
     }
@@ -236,6 +242,20 @@ pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
         Ok(text) => without_escapes(text),
         Err(error) => without_escapes(String::from_utf8_lossy(error.as_bytes()).into_owned()),
     }))
+}
+
+/// Returns the loops of a log of rt-app, if the file is one. Standard input is none.
+pub(super) fn log(name: &str) -> Result<Option<Vec<Loop>>, Failure> {
+    let mut head = Vec::new();
+    let start = (name != "-").then(|| std::fs::File::open(name).ok()).flatten();
+    if let Some(file) = start {
+        // A file that is not readable is reported when it is read.
+        let _ = file.take(1024).read_to_end(&mut head);
+    }
+    if !rt_app_log::is_log(&String::from_utf8_lossy(&head)) {
+        return Ok(None);
+    }
+    loops::read(name, &bytes(name)?).transpose()
 }
 
 /// Returns true if the bytes consist entirely of Perfetto packets: field 1 of one message, each
@@ -270,11 +290,11 @@ fn without_escapes(text: String) -> String {
     if text.contains('\u{1b}') { text.replace('\u{1b}', "?") } else { text }
 }
 
-/// Compiles the regular expression of `--comm`.
+/// Compiles the regular expression of `--thread`, which matches whole names.
 pub(super) fn pattern(comm: Option<&str>) -> Result<Option<regex::Regex>, Failure> {
-    comm.map(regex::Regex::new)
+    comm.map(|comm| regex::Regex::new(&format!("^(?:{comm})$")))
         .transpose()
-        .map_err(|error| Failure::usage(format!("--comm is not a regular expression: {error}")))
+        .map_err(|error| Failure::usage(format!("--thread is not a regular expression: {error}")))
 }
 
 /// Reports why a file is not a kernel trace.
@@ -303,13 +323,13 @@ fn loaded(
         Raw::Litmus(bytes) => return of_litmus(name, &bytes, set),
         Raw::Kernel(text) => text,
     };
-    let pattern = pattern(args.comm.as_deref())?;
+    let pattern = pattern(args.thread.as_deref())?;
     let chosen = |comm: &str, pid: u32| {
-        args.pid.contains(&pid) || pattern.as_ref().is_some_and(|pattern| pattern.is_match(comm))
+        args.tid.contains(&pid) || pattern.as_ref().is_some_and(|pattern| pattern.is_match(comm))
     };
     let threads = match set {
         Some(set) => Threads::Of(&set.system),
-        None if pattern.is_some() || !args.pid.is_empty() => Threads::Where(&chosen),
+        None if pattern.is_some() || !args.tid.is_empty() => Threads::Where(&chosen),
         None => Threads::Marked,
     };
     let origin_ns = args.origin.map(Duration::ns);
@@ -430,7 +450,7 @@ fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
 fn too_large(name: &str) -> Failure {
     let gib = LARGEST_TRACE >> 30;
     Failure::input(format!("{name} is larger than {gib} GiB, the limit for a trace"))
-        .help("record a shorter time, or fewer events: --duration of `layland trace record`")
+        .help("record a shorter time, or fewer events: --until of `layland trace record`")
 }
 
 /// Returns the text that a tool makes from its own file.

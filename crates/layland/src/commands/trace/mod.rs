@@ -4,6 +4,7 @@
 mod args;
 mod infer;
 mod load;
+mod loops;
 mod record;
 mod reserved;
 mod show;

@@ -17,10 +17,8 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_millis(20);
 
 pub(super) fn run(args: &RecordArgs) -> Outcome {
-    if args.command.is_empty() && args.duration.is_none() {
-        return Err(
-            Failure::usage("for how long?").help("give --duration TIME, or -- and a command")
-        );
+    if args.command.is_empty() && args.until.is_none() {
+        return Err(Failure::usage("for how long?").help("give --until TIME, or -- and a command"));
     }
     let to_stdout = args.output == Path::new("-");
     if to_stdout && args.set.is_some() {
@@ -54,7 +52,7 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
             status = Some(ended);
             break;
         }
-        if args.duration.is_some_and(|length| now().saturating_sub(begin) >= length.ns()) {
+        if args.until.is_some_and(|length| now().saturating_sub(begin) >= length.ns()) {
             break;
         }
         wait(EVERY);
@@ -88,7 +86,8 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
         return Ok(Exit::Untrusted);
     }
     if let Some(set) = set {
-        let input = InputArgs { set: args.set.clone(), comm: None, pid: Vec::new(), origin: None };
+        let input =
+            InputArgs { set: args.set.clone(), thread: None, tid: Vec::new(), origin: None };
         let loaded = load::load(&args.output.to_string_lossy(), &input, Some(&set))?;
         loaded.tell();
         return show::figures_of(&loaded, false);

@@ -2,7 +2,7 @@
 
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
 use super::load::{self, Loaded};
-use super::reserved;
+use super::{loops, reserved};
 use crate::pages::figures::figures;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
@@ -72,6 +72,9 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if args.latency < Duration::ZERO {
         return Err(Failure::usage("a latency is not negative"));
     }
+    if let Some(log) = load::log(&args.file)? {
+        return loops::check(args, &set, &log);
+    }
     let loaded = load::to_judge(&args.file, &args.input, Some(&set))?;
     loaded.tell();
     let mut is_deadline = false;
@@ -101,7 +104,11 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if is_deadline && judged.is_none() {
         terminal::warn("no thread of the set is under SCHED_DEADLINE in this trace", None);
     } else if args.policy.is_some() && !is_deadline && rule == ScheduleRule::None {
-        terminal::warn("this policy promises nothing that a trace can be held to", None);
+        let policy = args.policy.as_deref().unwrap_or_default();
+        terminal::warn(
+            &format!("{policy} gives no ordering rule that a trace could be checked against"),
+            Some("try another policy, as in -p g-edf"),
+        );
     }
     if let Some(doubts) = judged.as_ref().and_then(reserved::Judged::doubts) {
         let help = "a period is certain after a sleep of a whole deadline, or a replenishment";
@@ -225,6 +232,13 @@ fn latencies(loaded: &Loaded) -> Option<[Duration; 4]> {
 }
 
 pub(super) fn stats(args: &StatsArgs) -> Outcome {
+    if let Some(log) = load::log(&args.file)? {
+        if args.input.set.is_some() {
+            return Err(Failure::usage("a log of rt-app has the deadlines of its timers")
+                .help("leave --set out: `layland trace check` compares the log with a set"));
+        }
+        return loops::stats(args, &log);
+    }
     let set = load::set(&args.input)?;
     let mut loaded = load::to_judge(&args.file, &args.input, set.as_ref())?;
     loaded.tell();

@@ -1,0 +1,316 @@
+//! The files that people have, one small file of each kind: recognized by its content whatever its
+//! name, and read as the expected set or refused with the expected message.
+
+use layland_config::{Columns, Foreign, Format, Host, Kind, Unit, read};
+use layland_model::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The expectation about a file.
+enum Is {
+    /// The two tasks of this test, by these names.
+    TheSet(Format, [&'static str; 2]),
+    /// The two tasks, if the user names the columns.
+    Named(Format, &'static str, [&'static str; 2]),
+    /// A set of this format with an error of its own: the place and the message.
+    Wrong(Format, &'static str, &'static str),
+    /// Not a task set.
+    Other(Foreign),
+}
+
+use Is::{Named, Other, TheSet, Wrong};
+
+const NAMES: [&str; 2] = ["pump", "fan"];
+const NUMBERED: [&str; 2] = ["t0", "t1"];
+
+const FILES: &[(&str, Is)] = &[
+    ("commas.csv", TheSet(Format::Csv, NAMES)),
+    ("semicolons.csv", TheSet(Format::Csv, NAMES)),
+    ("tabs.txt", TheSet(Format::Csv, NAMES)),
+    ("commas-named-toml.toml", TheSet(Format::Csv, NAMES)),
+    ("columns.txt", TheSet(Format::Table, NAMES)),
+    ("columns-of-two-words.txt", TheSet(Format::Table, NAMES)),
+    ("markdown.md", TheSet(Format::Table, NAMES)),
+    ("drawn.txt", TheSet(Format::Table, NAMES)),
+    ("database.txt", TheSet(Format::Table, NAMES)),
+    ("table.tex", TheSet(Format::Table, NAMES)),
+    ("rows.tex", TheSet(Format::Table, NAMES)),
+    ("list.json", TheSet(Format::Objects, NAMES)),
+    ("tasks.json", TheSet(Format::Objects, NAMES)),
+    ("taskset.json", TheSet(Format::Objects, NAMES)),
+    ("by-name.json", TheSet(Format::Objects, NAMES)),
+    ("columns.json", TheSet(Format::Objects, NAMES)),
+    ("rows.json", TheSet(Format::Objects, NAMES)),
+    ("own-line.json", TheSet(Format::Lines, NAMES)),
+    ("own-lines.txt", TheSet(Format::Lines, NAMES)),
+    ("own.txt", TheSet(Format::Toml, NAMES)),
+    ("items.yaml", TheSet(Format::Yaml, NAMES)),
+    ("tasks.yml", TheSet(Format::Yaml, NAMES)),
+    ("words.txt", TheSet(Format::Plain, NAMES)),
+    ("words-in-brackets.txt", TheSet(Format::Plain, NAMES)),
+    ("tuples.txt", TheSet(Format::Plain, NUMBERED)),
+    ("named-tuples.txt", TheSet(Format::Plain, NAMES)),
+    ("times.txt", TheSet(Format::Plain, NUMBERED)),
+    ("times-in-another-order.txt", TheSet(Format::Plain, NUMBERED)),
+    ("offset-c-d-t.csv", Named(Format::Csv, "O,C,D,T", NUMBERED)),
+    ("name-c-t-d.txt", Named(Format::Table, "Task,C,T,D", NAMES)),
+    ("rt-app.txt", TheSet(Format::RtApp, NAMES)),
+    ("simso.txt", TheSet(Format::Simso, NAMES)),
+    ("schedcat.txt", TheSet(Format::Schedcat, ["T1", "T2"])),
+    ("jobs.csv", TheSet(Format::Sag, ["T1", "T2"])),
+    ("no-titles.csv", Wrong(Format::Csv, "1:1", "the table has no titles")),
+    ("unclear-title.csv", Wrong(Format::Csv, "1:8", "the column `P` has several meanings")),
+    ("thousands.csv", Wrong(Format::Csv, "2:6", "`1,500` is 1.500 or 1500")),
+    ("no-unit.md", Wrong(Format::Table, "3:10", "`C`: a time needs a unit")),
+    ("aperiodic.csv", Wrong(Format::Csv, "3:1", "`A` is not a way to release jobs")),
+    (
+        "anchors.yaml",
+        Wrong(
+            Format::Yaml,
+            "2:5",
+            "not read as YAML: anchors, tags and texts of several lines have no place in a list of tasks",
+        ),
+    ),
+    (
+        "jobs-that-differ.csv",
+        Wrong(Format::Sag, "3:1", "a job of task 1 has another largest cost than the first"),
+    ),
+    (
+        "simso-of-unknown-type.xml",
+        Wrong(Format::Simso, "3:46", "`Eventual` is not a type of task in SimSo"),
+    ),
+    (
+        "simso-aperiodic.xml",
+        Wrong(Format::Simso, "3:46", "an aperiodic task needs one that releases it"),
+    ),
+    ("amalthea.xml", Other(Foreign::Amalthea)),
+    ("cheddar.xml", Other(Foreign::Cheddar)),
+    ("schedsim.xml", Other(Foreign::Schedsim)),
+    ("mast.txt", Other(Foreign::Mast)),
+    ("mast.xml", Other(Foreign::Mast)),
+    ("graph.tgff", Other(Foreign::Tgff)),
+    ("model.aadl", Other(Foreign::Aadl)),
+    ("graph.graphml", Other(Foreign::GraphMl)),
+    ("other.xml", Other(Foreign::OtherXml)),
+    ("other.json", Other(Foreign::OtherJson)),
+    ("other.yaml", Other(Foreign::OtherYaml)),
+    ("chrome.json", Other(Foreign::ChromeTrace)),
+    ("chrome-list.json", Other(Foreign::ChromeTrace)),
+    ("kernel.txt", Other(Foreign::KernelTrace)),
+    ("lttng.txt", Other(Foreign::LttngTrace)),
+    ("rt-app.log", Other(Foreign::RtAppLog)),
+    ("trace.json", Other(Foreign::LaylandTrace)),
+    ("run.log", Other(Foreign::RunLog)),
+    ("answer.json", Other(Foreign::Answer)),
+    ("experiment.toml", Other(Foreign::Experiment)),
+    ("callbacks.toml", Other(Foreign::Callbacks)),
+    ("picture.svg", Other(Foreign::Image)),
+    ("script.sh", Other(Foreign::Script)),
+    ("robot.c", Other(Foreign::CSource)),
+    ("robot.py", Other(Foreign::PythonSource)),
+    ("robot.rs", Other(Foreign::RustSource)),
+    ("page.html", Other(Foreign::Html)),
+    ("letter.txt", Other(Foreign::Text)),
+];
+
+/// The starts of files that are not text.
+const BYTES: &[(&[u8], Foreign)] = &[
+    (b"\x7fELF\x02\x01\x01\0\0\0", Foreign::Program),
+    (b"MZ\x90\0\x03\0\0\0", Foreign::Program),
+    (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", Foreign::Image),
+    (b"\xff\xd8\xff\xe0\0\x10JFIF\0", Foreign::Image),
+    (b"GIF89a\x01\0\x01\0", Foreign::Image),
+    (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", Foreign::Pdf),
+    (b"%PDF-1.4\n1 0 obj\n", Foreign::Pdf),
+    (b"\x17\x08\x44tracing6\0", Foreign::TraceCmd),
+    (b"PERFILE2h\0\0\0\0\0\0\0", Foreign::PerfData),
+    (b"PAR1\x15\x04\x15\0", Foreign::Parquet),
+    (b"SQLite format 3\0\x10\0", Foreign::Database),
+    (b"PK\x03\x04\x14\0\0\0xl/workbook.xml", Foreign::Spreadsheet),
+    (
+        b"PK\x03\x04\x14\0\0\0mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+        Foreign::Spreadsheet,
+    ),
+    (b"PK\x03\x04\x14\0\0\0word/document.xml", Foreign::Document),
+    (b"PK\x03\x04\x14\0\0\0set.csv", Foreign::Archive),
+    (b"\x1f\x8b\x08\0\0\0\0\0", Foreign::Archive),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", Foreign::Document),
+    (b"\xff\xfeT\0a\0s\0k\0", Foreign::Utf16),
+    (b"\x80\0\x01\0\x02", Foreign::Binary),
+    // Two packets of Perfetto, and a record of LITMUS^RT.
+    (b"\x0a\x03\x50\x01\x00\x0a\x02\x50\x02", Foreign::PerfettoTrace),
+    (b"\x01\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", Foreign::LitmusTrace),
+];
+
+fn host(columns: Option<&str>) -> Host {
+    let columns = columns.map(|columns| columns.parse::<Columns>().expect("titles"));
+    Host { default_cpus: Some(1), unit: Some(Unit::Ms), columns, ..Host::default() }
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/files")
+}
+
+/// The parameters of a task that all formats have.
+fn parameters(task: &Task) -> (String, i64, i64, i64, i64) {
+    let ms = |ns: i64| ns / 1_000_000;
+    let (wcet, offset) = (task.own_wcet().ns(), task.offset.ns());
+    (task.name.to_string(), ms(offset), ms(wcet), ms(task.period.ns()), ms(task.deadline.ns()))
+}
+
+fn is_the_set(file: &str, bytes: &[u8], format: Format, host: &Host, names: [&str; 2]) {
+    let loaded = read(file, bytes, format, host);
+    let loaded = loaded.unwrap_or_else(|report| panic!("{file}: {}", report.plain()));
+    let tasks: Vec<_> = loaded.system.tasks.values().map(parameters).collect();
+    let right = [(names[0].to_owned(), 0, 3, 9, 8), (names[1].to_owned(), 0, 2, 12, 12)];
+    assert_eq!(tasks, right, "{file}");
+    assert_eq!(loaded.system.platform.cpu_count(), 1, "{file}");
+    assert_eq!(loaded.places.len(), if format == Format::Lines { loaded.places.len() } else { 2 });
+}
+
+#[test]
+fn each_file_is_recognized_by_its_content_and_read() {
+    let (mut formats, mut others) = (BTreeSet::new(), BTreeSet::new());
+    for (file, is) in FILES {
+        let bytes = std::fs::read(folder().join(file)).expect(file);
+        // The name does not decide: not that of the file, and not one of another format.
+        for name in [*file, "<stdin>", "a.toml.bak", "x.xml", "x.json"] {
+            let host = host(match is {
+                Named(_, columns, _) => Some(columns),
+                TheSet(..) | Wrong(..) | Other(_) => None,
+            });
+            let kind = Kind::of(name, &bytes, &host);
+            match is {
+                TheSet(format, _) | Named(format, ..) | Wrong(format, ..) => {
+                    assert_eq!(kind, Kind::Set(*format), "{file} as {name}");
+                    formats.insert(format.name());
+                }
+                Other(foreign) => {
+                    assert_eq!(kind, Kind::Foreign(*foreign), "{file} as {name}");
+                    others.insert(foreign.to_string());
+                }
+            }
+        }
+        match is {
+            TheSet(format, names) => is_the_set(file, &bytes, *format, &host(None), *names),
+            Named(format, columns, names) => {
+                is_the_set(file, &bytes, *format, &host(Some(columns)), *names);
+            }
+            Wrong(format, at, message) => {
+                let unit = (*file != "no-unit.md").then_some(Unit::Ms);
+                let report = read(file, &bytes, *format, &Host { unit, ..host(None) }).unwrap_err();
+                let errors: Vec<_> = report
+                    .problems
+                    .iter()
+                    .filter(|problem| problem.severity == layland_config::Severity::Error)
+                    .collect();
+                assert_eq!(errors.len(), 1, "{file}: {}", report.plain());
+                assert_eq!(errors[0].message, *message, "{file}");
+                assert_eq!(errors[0].position.expect("a place").to_string(), *at, "{file}");
+            }
+            Other(foreign) => is_named_once(file, &bytes, *foreign),
+        }
+    }
+    for (bytes, foreign) in BYTES {
+        assert_eq!(Kind::of("set.csv", bytes, &host(None)), Kind::Foreign(*foreign), "{bytes:?}");
+        is_named_once("set.csv", bytes, *foreign);
+        others.insert(foreign.to_string());
+    }
+    // Graphs have their own test, since the tasks of one graph have one period.
+    formats.insert(Format::Dot.name());
+    assert_eq!(formats, Format::ALL.map(Format::name).into());
+    assert_eq!(others, Foreign::ALL.map(|foreign| foreign.to_string()).into());
+}
+
+/// A file that is not a set has one message, which names it and says what to do.
+fn is_named_once(file: &str, bytes: &[u8], foreign: Foreign) {
+    let report = Format::detect(file, bytes, &host(None)).unwrap_err();
+    let [problem] = &*report.problems else { panic!("{file}: {}", report.plain()) };
+    assert_eq!(problem.message, format!("this is {foreign}, and not a task set"));
+    let help = problem.help.as_deref().expect("what to do");
+    assert!(help.len() > 20 && !help.ends_with('.'), "{file}: {help}");
+}
+
+#[test]
+fn the_folder_has_no_other_file() {
+    let files = std::fs::read_dir(folder()).expect("the folder");
+    let mut found: BTreeSet<String> = files
+        .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(found.remove("graph.dot"));
+    assert_eq!(found, FILES.iter().map(|(file, _)| (*file).to_owned()).collect());
+}
+
+#[test]
+fn a_graph_has_the_tasks_that_follow() {
+    let bytes = std::fs::read(folder().join("graph.dot")).expect("the file");
+    let format = Format::detect("graph.txt", &bytes, &host(None)).expect("a format");
+    let loaded = read("graph.dot", &bytes, format, &host(None));
+    let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.plain()));
+    let follows = |task: &Task| task.follows.iter().map(|id| id.index()).collect::<Vec<_>>();
+    let tasks: Vec<_> = loaded.system.tasks.values().collect();
+    let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names, ["split", "left", "right", "merge"]);
+    assert_eq!(
+        tasks.iter().map(|task| follows(task)).collect::<Vec<_>>(),
+        [vec![], vec![0], vec![0], vec![1, 2]]
+    );
+    assert!(tasks.iter().all(|task| task.period == Duration::from_ms(12)));
+    assert_eq!(tasks[2].own_wcet(), Service::from_ms(4));
+    for (text, message) in [
+        ("graph { a -- b }", "not read as a graph: the graph is not directed"),
+        ("digraph { a -> b", "not read as a graph: the graph does not end"),
+        ("digraph { a [wcet] }", "not read as a graph: `=` is missing"),
+        ("digraph { a [wcet = 1] }", "the table has no column `period`"),
+        ("digraph { period = 9; a [wcet = 1, deadlin = 8] }", "unknown column `deadlin`"),
+        (
+            "digraph { subgraph x { a } }",
+            "not read as a graph: parts of graphs have no meaning for tasks",
+        ),
+    ] {
+        let report = read("a.dot", text.as_bytes(), Format::Dot, &host(None)).unwrap_err();
+        assert_eq!(report.problems[0].message, message, "{text}");
+    }
+}
+
+/// What is written for SAG reads back, and jobs that do not make tasks are refused.
+#[test]
+fn job_sets_read_back() {
+    let task = |name: &str, wcet, period| Task {
+        preemption: Preemption::Never,
+        ..Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
+    };
+    let mut first = task("T1", 3, 9);
+    (first.deadline, first.jitter) = (Duration::from_ms(8), Duration::from_us(500));
+    first.execution =
+        ExecutionModel::Uniform { min: Service::from_ms(1), max: Service::from_ms(3) };
+    let mut second = task("T2", 2, 12);
+    (second.offset, second.rank) = (Duration::from_ms(1), 1);
+    let mut third = task("T3", 1, 4);
+    third.behaviour = Behaviour::Explicit([0, 7, 11].map(Time::from_ms).to_vec());
+    third.rank = 2;
+    let mut system = System::new(1, vec![first, second, third]);
+    for priorities in [[None; 3], [Some(2), Some(1), Some(3)]] {
+        for (task, priority) in system.tasks.values_mut().zip(priorities) {
+            task.priority = priority;
+        }
+        let (text, lost) = layland_config::to_sag(&system);
+        // One unit serves all times.
+        assert!(
+            lost.iter().any(|problem| problem.message == "SAG has no units: the times are in us"),
+            "{lost:?}"
+        );
+        let host = Host { default_cpus: Some(1), unit: Some(Unit::Us), ..Host::default() };
+        let format = Format::detect("jobs", text.as_bytes(), &host).expect("a format");
+        let again = read("jobs", text.as_bytes(), format, &host);
+        let again = again.unwrap_or_else(|report| panic!("{}\n{text}", report.plain())).system;
+        let mut right = system.clone();
+        for (task, jobs) in right.tasks.values_mut().zip([Some(5), Some(3), None]) {
+            task.jobs = jobs;
+        }
+        assert_eq!(again, right, "{text}");
+    }
+    let long = System::new(1, vec![task("a", 1, 999_983), task("b", 1, 1_000_003)]);
+    let (text, lost) = layland_config::to_sag(&long);
+    assert!(text.is_empty() && lost[0].severity == layland_config::Severity::Error);
+}

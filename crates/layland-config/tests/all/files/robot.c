@@ -1,0 +1,3 @@
+/* A robot. */
+#include <time.h>
+int main(void) { for (;;) { } }

@@ -1,0 +1,4 @@
+import time
+
+def pump():
+    time.sleep(1)

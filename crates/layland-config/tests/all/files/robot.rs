@@ -1,0 +1,3 @@
+//! A robot.
+use std::time::Duration;
+fn main() {}

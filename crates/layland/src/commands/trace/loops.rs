@@ -1,0 +1,200 @@
+//! The logs that rt-app writes for its threads: their figures, and their check against a task set.
+
+use super::args::{StatsArgs, TraceCheckArgs};
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::input::Set;
+use crate::ui::table::{self, Style};
+use crate::ui::terminal;
+use layland_interchange::rt_app_log::{self, Loop};
+use layland_model::{Duration, Task, counted};
+use serde_json::json;
+
+/// The largest number of violations that are shown.
+const MOST_SHOWN: usize = 20;
+
+/// Reads a log, if the file is one.
+pub(super) fn read(name: &str, bytes: &[u8]) -> Option<Result<Vec<Loop>, Failure>> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| rt_app_log::is_log(text))?;
+    Some(rt_app_log::read(text).map_err(|error| Failure::input(format!("{name}: {error}"))))
+}
+
+/// The quantities of a log: their names, and their values in ascending order.
+fn quantities(loops: &[Loop]) -> Vec<(&'static str, Vec<Duration>)> {
+    let all = |of: fn(&Loop) -> Option<Duration>| {
+        let mut values: Vec<Duration> = loops.iter().filter_map(of).collect();
+        values.sort_unstable();
+        values
+    };
+    let mut found = vec![
+        ("run", all(|of| Some(of.run))),
+        ("period", all(|of| Some(of.period))),
+        ("slack", all(|of| (of.timer > Duration::ZERO).then_some(of.slack))),
+        ("wake-up latency", all(|of| of.latency)),
+    ];
+    found.retain(|(_, values)| !values.is_empty());
+    found
+}
+
+/// Returns true if the work of a loop ended after its next timer.
+fn is_late(of: &&Loop) -> bool {
+    of.timer > Duration::ZERO && of.slack < Duration::ZERO
+}
+
+/// Prints the figures of a log.
+pub(super) fn stats(args: &StatsArgs, loops: &[Loop]) -> Outcome {
+    let late = loops.iter().filter(is_late).count();
+    let exit = if late == 0 { Exit::Yes } else { Exit::No };
+    let at = |values: &[Duration], percent: usize| values[(values.len() - 1) * percent / 100];
+    if args.json {
+        let figures = |values: &[Duration]| {
+            json!({
+                "count": values.len(),
+                "min": at(values, 0).ns(),
+                "p50": at(values, 50).ns(),
+                "p99": at(values, 99).ns(),
+                "max": at(values, 100).ns(),
+            })
+        };
+        let of = quantities(loops);
+        let named: serde_json::Map<String, serde_json::Value> = of
+            .iter()
+            .map(|(name, values)| (name.replace([' ', '-'], "_") + "_ns", figures(values)))
+            .collect();
+        let document = json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "trace stats",
+            "trace": args.file,
+            "source": source(),
+            "loops": loops.len(),
+            "late": late,
+            "figures": named,
+            "exit": exit,
+        });
+        terminal::result(&format!("{document:#}\n"))?;
+        return Ok(exit);
+    }
+    let rows = quantities(loops).into_iter().map(|(name, values)| {
+        let [least, median, p99, most] =
+            [0, 50, 99, 100].map(|percent| format!("{:#}", at(&values, percent)));
+        [name.to_owned(), values.len().to_string(), least, median, p99, most]
+    });
+    let headings = ["of a loop", "count", "least", "median", "99 %", "most"];
+    let style = Style { ascii: args.ascii, colours: terminal::colours() };
+    let verdict = if loops.iter().all(|of| of.timer == Duration::ZERO) {
+        "the thread has no timer, so that no loop is late".to_owned()
+    } else {
+        format!("{} of {} late", late, counted(loops.len(), "loop"))
+    };
+    terminal::result(&format!(
+        "{}\n{verdict}\nlog of rt-app\n",
+        table::plain(headings, rows, style)
+    ))?;
+    Ok(exit)
+}
+
+/// Checks a log against the task of its thread.
+pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome {
+    if let Some(policy) = &args.policy {
+        let message =
+            format!("a log of rt-app has no switches, which the promise of {policy} is about");
+        return Err(Failure::usage(message).help(
+            "leave --policy out, or record the kernel's scheduler with `layland trace record`",
+        ));
+    }
+    let task = task_of(&args.file, set)?;
+    let (violations, late) = violations(task, args.latency, loops);
+    let exit = if violations.is_empty() { Exit::Yes } else { Exit::No };
+    if args.json {
+        let document = json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "trace check",
+            "trace": args.file,
+            "policy": null,
+            "latency_ns": args.latency.ns(),
+            "violations": violations.iter().take(MOST_SHOWN).collect::<Vec<_>>(),
+            "count": violations.len(),
+            "caused_by_others": {},
+            "missed": late,
+            "reservations": null,
+            "source": source(),
+            "exit": exit,
+        });
+        terminal::result(&format!("{document:#}\n"))?;
+        return Ok(exit);
+    }
+    let mut text = match violations.len() {
+        0 => format!("no violations: {} of `{}`\n", counted(loops.len(), "loop"), task.name),
+        count => format!(
+            "{} in {} of `{}`\n",
+            counted(count, "violation"),
+            counted(loops.len(), "loop"),
+            task.name
+        ),
+    };
+    for violation in violations.iter().take(MOST_SHOWN) {
+        text += &format!("  {violation}\n");
+    }
+    if violations.len() > MOST_SHOWN {
+        text += &format!("  and {} more\n", violations.len() - MOST_SHOWN);
+    }
+    terminal::result(&text)?;
+    Ok(exit)
+}
+
+/// Returns the task of the thread of a log: rt-app writes its name into that of the file.
+fn task_of<'s>(file: &str, set: &'s Set) -> Result<&'s Task, Failure> {
+    let stem =
+        std::path::Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.unwrap_or_default();
+    let is_part =
+        |name: &str| stem.split(['-', '.', '_']).any(|part| part == name) || stem.contains(name);
+    let named = set.system.tasks.values().filter(|task| is_part(&task.name));
+    // Of `ctl` and `ctl2` the longer name is that of `rt-app-ctl2-0.log`.
+    let found = named.max_by_key(|task| task.name.len());
+    match (found, set.system.tasks.as_slice()) {
+        (Some(task), _) | (None, [task]) => Ok(task),
+        (None, _) => Err(Failure::input(format!(
+            "{file}: no task of {} has a name that is in the name of the log",
+            set.name
+        ))
+        .help(
+            "rt-app calls a log rt-app-NAME-0.log, after the thread: rename the task or the file",
+        )),
+    }
+}
+
+/// Describes the source, as for other traces.
+fn source() -> serde_json::Value {
+    json!({
+        "dialect": "log of rt-app",
+        "lost_events": 0,
+        "unrecorded_switches": 0,
+        "inferred": false,
+        "trustworthy": true,
+        "origin_ns": null,
+        "decisions": 0,
+        "remarks": [],
+    })
+}
+
+/// Returns what contradicts the task, in the order of the log, and the number of late loops.
+fn violations(task: &Task, latency: Duration, loops: &[Loop]) -> (Vec<String>, usize) {
+    let (mut found, mut late) = (Vec::new(), 0);
+    let wcet = task.own_wcet().at_unit_speed();
+    for of in loops {
+        let mut say = |text: String| found.push(format!("line {}: {text}", of.line));
+        if of.timer > Duration::ZERO && of.timer != task.period {
+            say(format!("the timer has the period {:#}, and the task {:#}", of.timer, task.period));
+        }
+        if of.asked > wcet {
+            say(format!("the file asks for {:#}, and the WCET is {wcet:#}", of.asked));
+        }
+        // The work ends before the next release by the slack.
+        let left = task.period - task.deadline;
+        if of.timer > Duration::ZERO && of.slack + latency < left {
+            say(format!("the loop is late by {:#}", left - of.slack));
+            late += 1;
+        }
+    }
+    (found, late)
+}
