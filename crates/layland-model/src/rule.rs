@@ -1,6 +1,8 @@
 //! The promise of a policy about every schedule that it makes, as data: a trace checker can verify
 //! a trace against it without knowing the policy. Also the reasons for which a policy moves
 //! threads.
+//!
+//! Long because each rule is defined here in full.
 
 use crate::{
     CpuId, CpuSet, Duration, InLevel, Order, Preemption, Protocol, Server, ServerKind, Service,

@@ -30,8 +30,7 @@ The page is a file, which packaging/play.sh of the sources builds once. Nothing 
 pub(crate) struct PlayArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// The policies, separated by commas. By default the one that the set needs, or those with which the page
-    /// begins
+    /// The policies, separated by commas. By default one that fits the set, or those with which the page begins
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// End at this time, as in 2s
