@@ -198,9 +198,7 @@ impl Refusal {
             }
             Refusal::NoRoom { .. } => "choose a smaller --reserve",
             Refusal::Rule { .. } => "stretch or shrink the times of the set",
-            Refusal::TooMuch { .. } => {
-                "choose a smaller --reserve, or fewer tasks"
-            }
+            Refusal::TooMuch { .. } => "choose a smaller --reserve, or fewer tasks",
         }
     }
 }
