@@ -334,7 +334,7 @@ fn regions_are_read_and_faults_point_at_them() {
         ("segments = []", "8:12", "`segments` is empty", "list their lengths"),
         ("segments = \"3ms\"", "8:12", "`segments` is a list, not a string", "write segments = "),
         ("nonpreemptive = \"0ms\"", "8:17", "nonpreemptive of `a` is 0ns", "longer than zero"),
-        ("nonpreemptive = 2", "8:17", "`nonpreemptive`: a time needs a unit", "2"),
+        ("nonpreemptive = 2", "8:17", "`nonpreemptive`: a time needs a unit", "add ns"),
         (
             "nonpreemptive = [\"2ms\"]",
             "8:17",
