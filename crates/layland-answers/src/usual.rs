@@ -68,7 +68,7 @@ impl UsualPolicy {
         }
     }
 
-    /// Tells the choice, in a line for a person.
+    /// Returns the choice in a line for users.
     pub fn describe(&self) -> String {
         format!("policy {}, because {}; --policy names others", self.spec, self.because)
     }

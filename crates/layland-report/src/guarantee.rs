@@ -272,7 +272,7 @@ fn end(bound: &TaskBound, deadline: f64) -> Option<f64> {
 /// Describes a bound in words, and returns the positions of its parts on an axis of length 100.
 fn cell(bound: &TaskBound, answer: Answer, task: &GuaranteedTask, scale: f64) -> Value {
     let deadline = task.deadline.ns() as f64;
-    // If no test decides, the bound is no fact about any job.
+    // If no test decides, a job may still meet its deadline.
     let late = if answer == Answer::Unknown { "open" } else { "late" };
     let (text, class, by) = match bound {
         TaskBound::Unknown => ("no bound".to_owned(), "none", None),

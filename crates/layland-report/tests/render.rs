@@ -292,7 +292,7 @@ fn a_headline_tells_what_is_guaranteed() {
         Line::new(Severity::Note, "No test decides under c."),
     ];
     assert_eq!(found.headline(), expected);
-    // If the user asked for any policy that works, those that do not are no bad news.
+    // If the user asked for any policy that works, the others are a note.
     let open = Guarantees { are_named: false, ..found.clone() };
     let severities: Vec<Severity> = open.headline().iter().map(|line| line.severity).collect();
     assert_eq!(severities, [Severity::Good, Severity::Note, Severity::Note, Severity::Note]);

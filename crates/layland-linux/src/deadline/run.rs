@@ -1,4 +1,6 @@
 //! A run from beginning to end: root domains or no admission control, threads, results.
+//!
+//! Long because the threads, the controller and the main thread share the state that is here.
 
 use super::plan::ADMISSION_SETTING;
 use super::thread::{OwnRequest, ThreadLog, Worker, answer, carry_out};

@@ -49,7 +49,7 @@ pub(crate) fn wait(beside: &CStr) {
     }
 }
 
-/// Returns the instant in the file. Nobody waits longer than for one period, whatever it says.
+/// Returns the instant in the file, or 0 if it is later than any period allows.
 fn noted(file: &File) -> i64 {
     let mut bytes = [0; size_of::<i64>()];
     if file.read_exact_at(&mut bytes, 0).is_err() {

@@ -14,8 +14,8 @@ pub(crate) struct AssignedTable {
 }
 
 impl AssignedTable {
-    /// Returns the table of these policies: task, CPU, and the priority where it is fixed. Policies of
-    /// which there is nothing to tell are left out: all tasks are on the only CPU, in no fixed order.
+    /// Returns the table of these policies: task, CPU, and the priority where it is fixed. Policies are
+    /// left out if all tasks are on the only CPU, in no fixed order.
     /// `None` if no policy remains. The tasks of one policy are in the order of their CPUs and
     /// priorities; those of several, in the order of their deadlines.
     pub(crate) fn of(policies: &[OfPolicy<'_>], system: &System) -> Option<AssignedTable> {

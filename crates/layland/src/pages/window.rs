@@ -7,21 +7,29 @@ pub(crate) const SEGMENTS: i64 = 160;
 
 /// Returns a window of about this length within a run up to `end`. Two thirds of it lie before the
 /// first miss; without a miss it begins at 0. It consists of whole periods of the most frequent
-/// task, or, if it is shorter, both its ends are round numbers.
+/// task of `system`; without a system, or if it is shorter, both its ends are round numbers.
 pub(crate) fn around(
     span: i64,
     end: Time,
     first_miss: Option<Time>,
-    system: &System,
+    system: Option<&System>,
 ) -> (Time, Time) {
     let span = span.clamp(1, end.ns());
-    let period = system.tasks.values().map(|task| task.period.ns()).min();
+    let tasks = system.into_iter().flat_map(|system| system.tasks.values());
+    let period = tasks.map(|task| task.period.ns()).min();
     let step = period.filter(|period| (1..=span).contains(period)).unwrap_or_else(|| step(span));
     let span = Duration::from_ns(span / step * step);
     let from = first_miss
         .map_or(Time::ZERO, |miss| Time::ZERO.max(miss - Duration::from_ns(span.ns() / 3 * 2)));
     let from = Time::from_ns(from.min(end - span).ns() / step * step);
-    (from, from + span)
+    match first_miss.filter(|&miss| miss >= from + span) {
+        // A period may be longer than a third of the window.
+        Some(miss) => {
+            let to = Time::from_ns(miss.ns() / step * step + step).min(end);
+            (Time::ZERO.max(to - span), to)
+        }
+        None => (from, from + span),
+    }
 }
 
 /// Returns the unit of the third digit of a number. Charts begin and end at multiples of it.
@@ -31,4 +39,28 @@ fn step(length: i64) -> i64 {
         step *= 10;
     }
     step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{Service, Task};
+
+    #[test]
+    fn the_first_miss_is_in_the_window() {
+        let ms = Time::from_ms;
+        for period in [1, 3, 7, 10, 25] {
+            let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(period));
+            let system = System::new(1, vec![task]);
+            for span in [1_000_000, 9_000_000, 30_000_000, 77_000_000] {
+                for miss in [0, 5, 11, 12, 40, 99] {
+                    for of in [Some(&system), None] {
+                        let (from, to) = around(span, ms(100), Some(ms(miss)), of);
+                        assert!(from <= ms(miss) && ms(miss) < to, "{period} {span} {miss}");
+                        assert!(Time::ZERO <= from && to <= ms(100), "{period} {span} {miss}");
+                    }
+                }
+            }
+        }
+    }
 }

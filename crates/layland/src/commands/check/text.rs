@@ -225,7 +225,8 @@ fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let mut text = String::new();
     for (spec, witness) in checked.witnesses() {
         let end = witness.over.max(Time::from_ns(1));
-        let (from, to) = window::around(span, end, Some(witness.record.job.deadline), system);
+        // The run ends with the late job, which whole periods would cut off.
+        let (from, to) = window::around(span, end, Some(witness.record.job.deadline), None);
         let Ok(policy) = registry.build(spec, checked.system(spec)) else { continue };
         let Some(trace) = witness.trace(policy, from) else { continue };
         let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };

@@ -219,7 +219,7 @@ impl Answer<'_> {
         let total = &self.ran.summary.total;
         let segments = (total.released + total.preemptions).max(1) as i64;
         let span = (end.ns() / segments).saturating_mul(window::SEGMENTS);
-        window::around(span, end, self.ran.first_miss, self.system)
+        window::around(span, end, self.ran.first_miss, Some(self.system))
     }
 
     fn recorded(&self) -> Recorded<'_> {

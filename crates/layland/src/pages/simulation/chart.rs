@@ -87,7 +87,7 @@ impl View<'_> {
             .filter_map(|ran| ran.first_miss)
             .min()
             .filter(|_| !self.simulated.interrupted);
-        window::around(span.ns().min(few), end, first_miss, &self.simulated.set.system)
+        window::around(span.ns().min(few), end, first_miss, Some(&self.simulated.set.system))
     }
 
     /// Returns the trace of a chart window; `None` if the simulation was interrupted.
