@@ -26,7 +26,7 @@ def demo():
 
 
 def errors():
-    refused = pytest.raises(layland.Refused, layland.TaskSet.load("demo:overload").simulate, "p-edf").value
+    refused = pytest.raises(layland.Refused, layland.TaskSet.load("demo:overload").simulate, "p-edf:fit=ffd").value
     inputs = pytest.raises(layland.InputError, layland.TaskSet.loads, "layland = 1\n[[task]]\n").value
     usage = pytest.raises(layland.UsageError, layland.as_ns, "5 parsecs").value
     made = layland.UsageError("no such thing", "take another one")
@@ -39,7 +39,7 @@ def errors():
 def values():
     tasks, run = demo(), demo().simulate("g-edf", until="44ms")
     mine = tasks.simulate(Shortest, until="44ms")
-    compared = layland.compare(layland.TaskSet.load("demo:overload"), ["g-edf", "p-edf"], until="44ms")
+    compared = layland.compare(layland.TaskSet.load("demo:overload"), ["g-edf", "p-edf:fit=ffd"], until="44ms")
     assert compared.refused and compared.runs
     nothing = layland.Table.restored([("a", "int", [None, 3]), ("b", "real", [None, None]), ("c", "bool", [True, None])])
     return {
@@ -130,7 +130,7 @@ def test_experiments_are_the_same_in_another_process():
 
 def refuse(number):
     if number % 2:
-        return layland.TaskSet.load("demo:overload").simulate("p-edf")
+        return layland.TaskSet.load("demo:overload").simulate("p-edf:fit=ffd")
     return layland.TaskSet.loads("layland = 1\n[[task]]\n")
 
 

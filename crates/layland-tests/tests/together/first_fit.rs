@@ -176,7 +176,7 @@ fn tasks_are_placed_as_by_whole_analyses() {
                 });
                 fits.map(|bin| bin.push(task)).is_some()
             });
-            let built = registry().build(policy, &system);
+            let built = registry().build(&format!("{policy}:fit=ffd"), &system);
             prop_assert_eq!(built.is_ok(), all_have_room, "{}", policy);
             let Ok(built) = built else { continue };
             let ScheduleRule::MixedCriticality { groups, guaranteed } = built.rule() else {

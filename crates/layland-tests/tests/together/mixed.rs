@@ -511,7 +511,7 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
     for task in system.tasks.values_mut().take(2) {
         task.affinity = Some(layland_model::CpuSet::single(layland_model::CpuId(0)));
     }
-    let error = registry().build("smc", &system).err().unwrap().to_string();
+    let error = registry().build("smc:fit=ffd", &system).err().unwrap().to_string();
     assert!(error.contains("finds no CPU for task") && error.contains("may use 0"), "{error}");
 }
 

@@ -85,9 +85,9 @@ fn simultaneous_events_have_an_order() {
 fn without_budgets_they_are_partitioned_fixed_priorities() {
     on_random(200, 150, systems(1..3, 6, 20..103, Deadlines::Arbitrary), |system| {
         for (spec, plain) in [
-            ("ss", "p-rm:accept=load"),
-            ("ds:order=dm", "p-dm:accept=load"),
-            ("ps", "p-rm:accept=load"),
+            ("ss:fit=ffd", "p-rm:fit=ffd:accept=load"),
+            ("ds:order=dm:fit=ffd", "p-dm:fit=ffd:accept=load"),
+            ("ps:fit=ffd", "p-rm:fit=ffd:accept=load"),
         ] {
             let (Ok(ours), Ok(theirs)) =
                 (registry().build(spec, &system), registry().build(plain, &system))

@@ -44,7 +44,7 @@ const SLIPS: &[Slip] = &[
     slip(&["exec", "./program"], 3, "`layland exec --dl RUNTIME/PERIOD -- ./program` runs"),
     slip(&["run", "program"], 3, "-- ./program` runs a program"),
     slip(&["check", "./script"], 3, "./script is a program and no task set"),
-    slip(&["sim", "robot.c"], 3, "robot.c is source code and no task set"),
+    slip(&["sim", "robot.c"], 3, "this is C source, and not a task set"),
     slip(
         &["exec", "--dl", "2ms/10ms", "./program", "now"],
         2,

@@ -50,6 +50,7 @@ const TABLE: &[(&str, Kind)] = &[
     ("cpus", Kind::Set),
     ("from", Kind::Set),
     ("unit", Kind::Set),
+    ("columns", Kind::Set),
     ("policy", Asked),
     ("test", Asked),
     ("effort", Asked),
