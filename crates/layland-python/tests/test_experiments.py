@@ -64,7 +64,8 @@ def rows(results, *columns):
 
 
 def test_packaged_experiments_are_those_of_the_command(command):
-    listed = command("lab", "list")
+    # Long titles are wrapped.
+    listed = " ".join(command("lab", "list").split())
     assert all(f"{name}: {layland.experiment(name).title}" in listed for name in layland.experiments())
     assert layland.experiment("tang2021").toml == command("lab", "show", "tang2021")
     with pytest.raises(layland.UsageError, match="there are .*tang2021"):

@@ -125,7 +125,7 @@ def test_an_error_has_its_place():
         layland.TaskSet.loads(text, name="robot.toml")
     error = raised.value
     assert (error.line, error.column) == (6, 10)
-    assert "5ms" in error.help
+    assert error.help == "add ns, us, ms or s to the number"
     assert error.problems[0].code.startswith("layland::") and error.problems[0].severity == "error"
     assert "robot.toml:6:10" in str(error)
     assert isinstance(error, ValueError)

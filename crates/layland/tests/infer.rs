@@ -340,7 +340,7 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     one_error(infer(no_cpu, &[]), 3, "line 1 does not say on which CPU it happened");
     one_error(infer(&pipeline(), &["--thread", "nobody"]), 3, "no thread has such a name or id");
     one_error(infer(&pipeline(), &["--thread", "("]), 2, "--thread is not a regular expression");
-    one_error(infer(&pipeline(), &["--factor", "0"]), 2, "a factor above 0");
+    one_error(infer(&pipeline(), &["--factor", "0"]), 2, "the factor of the WCET is above 0");
     for (option, value) in [("--wcet", "p0"), ("--wcet", "most"), ("--round", "11%")] {
         one_error(infer(&pipeline(), &[option, value]), 2, "write ");
     }
@@ -425,7 +425,7 @@ fn real_threads_are_seen_as_what_they_are() {
         common::skipped("perf that may trace the scheduler");
         return;
     }
-    let output = run(&["trace", "infer", name(&data), "--thread", "^(fast|slow)", "--json"]);
+    let output = run(&["trace", "infer", name(&data), "--thread", "(fast|slow).*", "--json"]);
     // If the loops do not keep a CPU busy, most of its events are missing in the trace.
     let told = String::from_utf8_lossy(&output.stderr);
     if told.contains("three are required") || told.contains("of its jobs lack switches") {

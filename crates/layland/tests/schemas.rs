@@ -198,7 +198,7 @@ fn task_sets_of_traces() {
     let kernel = "../layland-interchange/tests/kernel/tracefs.txt";
     let document = is("trace-infer", &["trace", "infer", kernel, "--json"]);
     assert_eq!(document["tasks"][0]["class"], "fifo or rr");
-    let asked = ["trace", "infer", kernel, "--thread", "^m|other", "--json"];
+    let asked = ["trace", "infer", kernel, "--thread", "m.*|other", "--json"];
     let document = is("trace-infer", &asked);
     assert_eq!(document["chosen_by"], "name");
     assert!(!document["left_out"].as_array().expect("a list").is_empty());

@@ -84,11 +84,7 @@ fn simultaneous_events_have_an_order() {
 #[test]
 fn without_budgets_they_are_partitioned_fixed_priorities() {
     on_random(200, 150, systems(1..3, 6, 20..103, Deadlines::Arbitrary), |system| {
-        for (spec, plain) in [
-            ("ss:fit=ffd", "p-rm:fit=ffd:accept=load"),
-            ("ds:order=dm:fit=ffd", "p-dm:fit=ffd:accept=load"),
-            ("ps:fit=ffd", "p-rm:fit=ffd:accept=load"),
-        ] {
+        for (spec, plain) in [("ss", "p-rm"), ("ds:order=dm", "p-dm"), ("ps", "p-rm")] {
             let (Ok(ours), Ok(theirs)) =
                 (registry().build(spec, &system), registry().build(plain, &system))
             else {
