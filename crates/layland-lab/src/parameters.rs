@@ -464,6 +464,6 @@ mod tests {
         assert_eq!(wrong("tasks=2 utilization=1 block_reload=8us").0, "block_reload");
         let both = wrong("tasks=2 utilization=1 bursts=2 arrivals=sporadic:1");
         assert!(both.1.contains("leave them or `arrivals` out"), "{}", both.1);
-        assert!(wrong("tasks=2 utilization=3").1.contains("never to"));
+        assert!(wrong("tasks=2 utilization=3").1.contains("and not to 3"));
     }
 }

@@ -61,7 +61,7 @@ fn a_refusal_names_what_is_missing_and_what_would_fit() {
     assert_eq!(refused.shortfalls[0].missing(), Some(Rate::new(1, 10)));
     assert_eq!(refused.suggestions, [Suggestion::Runtime(Service::from_ms(4))]);
     let text = refused.to_string();
-    assert!(text.contains("1.1000 together and may be 1.0000: 0.1000 is missing"), "{text}");
+    assert!(text.contains("add up to 1.1, but at most 1 is allowed (0.1 too much)"), "{text}");
     assert!(text.contains("a runtime of 4ms would fit"), "{text}");
 }
 

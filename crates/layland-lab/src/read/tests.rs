@@ -71,7 +71,7 @@ fn mistakes_are_found_where_they_are() {
         ("policy = \"g-edf\"", "policy = \"gg-edf\"", "x.toml:12:10", "did you mean `g-edf`?"),
         ("test = \"GFB\"", "test = \"GFV\"", "x.toml:15:8", "did you mean `GFB`?"),
         ("\"1.5\"]", "1.5]", "x.toml:19:23", "stays exact"),
-        ("\"1.5\"]", "\"9\"]", "x.toml:16:1", "never to"),
+        ("\"1.5\"]", "\"9\"]", "x.toml:16:1", "and not to 9"),
         ("list:10ms", "lsit:10ms", "x.toml:9:11", "`lsit` periods are not known"),
         ("cpus = 2", "cpu = 2", "x.toml:8:1", "did you mean `cpus`?"),
         ("x = \"utilization\"", "x = \"cpus\"", "x.toml:23:5", "there is no axis `cpus`"),
