@@ -68,7 +68,7 @@ fn a_split_task_is_refused_and_the_others_are_partitioned() {
         assert_eq!(cpus, ["0", "1"], "{spec}");
         let counts: Vec<usize> = plan.domains.iter().map(|of| of.tasks.len()).collect();
         assert_eq!(counts, [1, 2], "{spec}");
-        assert!(plan.caveats.iter().any(|caveat| caveat.contains("gives up no job")));
+        assert!(plan.caveats.iter().any(|caveat| caveat.contains("aborts no job")));
     }
     let (split, _) = global(&[(60, 100), (60, 100), (60, 100)], 2);
     let refused = Plan::new(&split, &rule("cd", &split), &FACTS, None, false).unwrap_err();
