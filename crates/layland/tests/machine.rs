@@ -537,7 +537,8 @@ fn every_dialect_is_read() {
 
 #[test]
 fn lost_events_allow_no_verdict() {
-    let output = run(&["trace", "stats", &sample("tracefs-overwritten.txt"), "--thread", ".*odd.*|my.*"]);
+    let output =
+        run(&["trace", "stats", &sample("tracefs-overwritten.txt"), "--thread", ".*odd.*|my.*"]);
     assert_eq!(output.status.code(), Some(6), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("dropped"));
 }
