@@ -62,10 +62,6 @@ pub fn write(
     Ok(written)
 }
 
-/// The number of pixels for each point of a figure: 432 for each inch.
-#[cfg(feature = "png")]
-const PIXELS: u16 = 6;
-
 /// Draws the chosen figures into a part of the folder.
 pub(crate) fn draw(
     experiment: &Experiment,
@@ -80,15 +76,11 @@ pub(crate) fn draw(
     let figures = experiment.figures.iter().enumerate();
     for (_, figure) in figures.filter(|(at, figure)| chosen(*at, figure)) {
         let name = format!("{part}/{}", figure.name);
-        let svg = figure_svg(experiment, results, figure);
-        let files = [
-            #[cfg(feature = "png")]
-            ("png", layland_chart::png::of(&svg, PIXELS).unwrap_or_default()),
-            ("svg", svg.into_bytes()),
+        for (ending, bytes) in [
+            ("svg", figure_svg(experiment, results, figure).into_bytes()),
             ("pdf", figure_pdf(experiment, results, figure)),
             ("csv", figure_text(experiment, results, figure).into_bytes()),
-        ];
-        for (ending, bytes) in files {
+        ] {
             let file = PathBuf::from(format!("{name}.{ending}"));
             replace(&folder.join(&file), &bytes)?;
             written.push(file);
