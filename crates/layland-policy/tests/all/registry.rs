@@ -32,7 +32,7 @@ fn errors_name_what_is_wrong() {
     );
     assert_eq!(
         message("p-edf:fit=xyz"),
-        "option `fit` of policy `p-edf` cannot be `xyz`: use ff, ffd, bf, bfd, wf, wfd, nf, nfd, ef, \
+        "option `fit` of policy `p-edf` cannot be `xyz`: use auto, ff, ffd, bf, bfd, wf, wfd, nf, nfd, ef, \
          efd or given"
     );
     assert_eq!(
