@@ -266,8 +266,8 @@ class Play {
     if (!found.length) return;
     // The verdict of the set before must not stand there like an answer.
     const [{ message, help, line }] = found, more = found.length > 1 ? " (" + (found.length - 1) + " more below the text)" : "";
-    const text = (line ? "line " + line + ": " : "") + message + more + (help ? "; " + help : "");
-    this.lines([{ severity: "problem", sign: "!", word: "problem", text }]);
+    const reason = (line ? "line " + line + ": " : "") + message + more + (help ? "; " + help : "");
+    this.lines([{ severity: "problem", sign: "!", word: "problem", text: reason }]);
     this.status("The schedule is still that of the set before.", "wrong");
   }
 

@@ -392,7 +392,7 @@ run(async () => {
   });
 
   await part("a policy that refuses, and one that is late", async (check) => {
-    await put(demo("three-tasks"), ["p-edf", "g-edf"]);
+    await put(demo("three-tasks"), ["p-edf:fit=ffd", "g-edf"]);
     check(/refused/.test(await word("#verdict-rows tr:first-child")) && /failed to place/.test(await word("#verdict-rows tr:first-child .why")), "a refusal is not told: " + (await word("#verdict-rows tr:first-child")));
     check(/miss/.test(await word("#verdict-rows tr:last-child")), "the other one is hidden");
   });
