@@ -136,7 +136,7 @@ pub enum Violation {
     #[error("{job} is aborted at {at}, before its deadline {deadline}")]
     GivenUpEarly { job: JobName, at: Time, deadline: Time },
     /// The set: a late job runs on although its task aborts late jobs.
-    #[error("{job} runs on after its deadline {deadline}, at which its task gives it up")]
+    #[error("{job} runs on after its deadline {deadline}, at which its task aborts late jobs")]
     RunsOn { job: JobName, deadline: Time },
     /// The rule: a job on a CPU that does not serve its task.
     #[error("{job} runs on CPU {cpu} at {at}, which serves other tasks")]

@@ -158,7 +158,7 @@ fn late_jobs_are_treated_as_the_set_says() {
     let early = [(4, Completed, 4), (9, Aborted, 3), (15, Completed, 4)];
     assert_eq!(said(OnMiss::Abort, &early), ["a#2 is aborted at 9ns, before its deadline 10ns"]);
     let on = [(4, Completed, 4), (11, Completed, 4), (15, Completed, 4)];
-    let runs_on = "a#2 runs on after its deadline 10ns, at which its task gives it up";
+    let runs_on = "a#2 runs on after its deadline 10ns, at which its task aborts late jobs";
     assert_eq!(said(OnMiss::Abort, &on), [runs_on]);
     // The second job is late until 12, and the third one is skipped at 10.
     let skipped = [(4, Completed, 4), (12, Completed, 4), (10, Aborted, 0)];

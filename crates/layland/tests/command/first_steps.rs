@@ -237,6 +237,19 @@ fn a_check_fits_a_screen() {
 }
 
 #[test]
+fn the_commands_in_bundled_sets_are_right() {
+    let mut seen = 0;
+    for demo in layland_config::demos() {
+        for line in demo.text.lines().filter_map(|line| line.strip_prefix("#   layland ")) {
+            let (code, _, err) = said(&line.split_whitespace().collect::<Vec<_>>());
+            assert!(code == 0 || code == 1, "{}: {line}: {err}", demo.name);
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "{seen} commands");
+}
+
+#[test]
 fn more_is_shown_on_request() {
     let set = ["check", "-t", "slow=4ms/20ms", "-t", "quick=1ms/5ms", "--cpus", "1"];
     let with = |more: &[&str]| said(&[&set[..], more].concat()).1;
