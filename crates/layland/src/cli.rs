@@ -10,6 +10,7 @@ use crate::commands::{
     simulate,
 };
 use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 
@@ -157,9 +158,17 @@ pub(crate) fn command() -> clap::Command {
 
 /// Parses a command line, which starts with the name of the program.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let mut command = command();
-    let mut matches = command.try_get_matches_from_mut(arguments)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let mut plain = Cli::command();
+    let mut matches = plain.try_get_matches_from_mut(arguments).or_else(|error| {
+        // To write the helps takes four times as long as all else that a command does before it
+        // works, so only who asks for help waits for it.
+        if matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand) {
+            command().try_get_matches_from(arguments)
+        } else {
+            Err(error)
+        }
+    })?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut plain))
 }
 
 fn with_two_helps(command: clap::Command) -> clap::Command {
