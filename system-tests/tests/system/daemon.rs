@@ -29,6 +29,7 @@ fn exec(options: &str, program: &str) -> String {
 }
 
 /// The commands, on three CPUs from `first` on.
+#[expect(clippy::too_many_lines, reason = "a script, a command a paragraph")]
 fn commands(first: u32) -> Vec<(&'static str, String)> {
     let [a, b, c] = [first, first + 1, first + 2];
     let all = format!("{a}-{c}");

@@ -6,12 +6,29 @@ use super::rows::Cell;
 use super::{Decimal, TableReader};
 use crate::cpus::Choice;
 use crate::keys::{Fault, TASK_KEYS, TaskKey, Value};
+use crate::problem::Span;
 use crate::steps::execution;
 use layland_model::{
     Behaviour, Criticality, Duration, Levels, ParseTimeError, Preemption, Separation, Service, Task,
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// The filled cells of a row, by the key of their column.
+struct Filled<'c> {
+    row: Span,
+    texts: BTreeMap<&'static str, &'c Cell<'c>>,
+    /// Times in nanoseconds.
+    times: BTreeMap<&'static str, i64>,
+    /// The execution times of the levels that have a column of their own, in nanoseconds.
+    by_level: Vec<Option<i64>>,
+}
+
+impl Filled<'_> {
+    fn has_wcet(&self) -> bool {
+        self.times.contains_key("wcet") || self.by_level.iter().any(Option::is_some)
+    }
+}
 
 impl TableReader<'_> {
     pub(super) fn task(
@@ -29,76 +46,18 @@ impl TableReader<'_> {
             self.error("layland::csv::row", extra.span.clone(), message, help);
             return None;
         }
-        let mut texts: BTreeMap<&str, &Cell<'_>> = BTreeMap::new();
-        let mut times: BTreeMap<&str, i64> = BTreeMap::new();
-        let mut by_level: Vec<Option<i64>> = vec![None; levels.count()];
         let mut ok = true;
-        for (column, cell) in columns.iter().zip(cells) {
-            let Some(column) = column else { continue };
-            if cell.text.trim().is_empty() {
-                continue;
-            }
-            if !column.is_time {
-                texts.insert(column.key.name, cell);
-                continue;
-            }
-            let Some(ns) = self.time(column, cell) else {
-                ok = false;
-                continue;
-            };
-            match column.level.as_ref().map(|level| levels.find(level)) {
-                Some(Some(level)) => by_level[level.level()] = Some(ns),
-                // The header has reported this.
-                Some(None) => ok = false,
-                None => drop(times.insert(column.key.name, ns)),
-            }
-        }
-        let row = cells.first().map_or(0..0, |cell| cell.span.clone());
-        let has_names = columns.iter().flatten().any(|column| column.key.name == "name");
-        let name = match texts.get("name") {
-            Some(cell) => cell.text.trim().to_owned(),
-            None if !has_names => format!("t{position}"),
-            None => {
-                let message = "the row has no name".to_owned();
-                self.error("layland::csv::missing", row, message, "name it");
-                return None;
-            }
-        };
+        let filled = self.filled(columns, cells, levels, &mut ok);
+        let Filled { texts, times, .. } = &filled;
+        let name = self.name(columns, &filled, position)?;
         let steps = self.steps(texts.get("steps").copied(), &mut ok);
-        let has_wcet = times.contains_key("wcet") || by_level.iter().any(Option::is_some);
-        for (key, there) in
-            [("period", times.contains_key("period")), ("wcet", has_wcet || steps.is_some())]
-        {
-            // A missing column has been reported with the titles.
-            let is_of = |name: &str| name == key || (key == "wcet" && name == "steps");
-            let has_column = columns.iter().flatten().any(|column| is_of(column.key.name));
-            if !there && ok && has_column {
-                let message = format!("task `{name}` has no {key}");
-                let help = "fill the cell: there is no default";
-                self.error("layland::csv::missing", row.clone(), message, help);
-            }
+        if ok {
+            self.missing(columns, &filled, &name, steps.is_some());
         }
-        let criticality = match texts.get("criticality") {
-            None => Criticality::default(),
-            Some(cell) => match levels.find(cell.text.trim()) {
-                Some(level) => level,
-                None => {
-                    let message = format!("`{}` is not a criticality level", cell.text.trim());
-                    let help = format!("the levels are {}", levels.names().join(" "));
-                    self.error("layland::csv::levels", cell.span.clone(), message, &help);
-                    return None;
-                }
-            },
-        };
-        let preemption = self.preemption(&texts, &mut ok);
-        let mut affinity = Choice::default();
-        if let Some(cell) = texts.get("affinity")
-            && let Err((message, help)) = affinity.add(cell.text.trim(), &BTreeMap::new())
-        {
-            self.error("layland::csv::cpus", cell.span.clone(), message, &help);
-            ok = false;
-        }
-        let cluster = self.whole("cluster", &texts, &mut ok);
+        let criticality = self.criticality(texts.get("criticality").copied(), levels)?;
+        let preemption = self.preemption(texts, &mut ok);
+        let affinity = self.affinity(texts.get("affinity").copied(), &mut ok);
+        let cluster = self.whole("cluster", texts, &mut ok);
         let behaviour = self.release(texts.get("release").copied(), &mut ok);
         let mut task = Task::implicit(name.as_str(), Service::ZERO, Duration::ZERO);
         task.rank = position as i64;
@@ -112,27 +71,10 @@ impl TableReader<'_> {
         if !ok || !times.contains_key("period") {
             return None;
         }
-        let wcet = match times.get("wcet") {
-            Some(&ns) if by_level.iter().all(Option::is_none) => {
-                vec![Service::from_ns(ns); levels.count()]
-            }
-            Some(_) => {
-                let message = format!("task `{name}` has `wcet` and times by level");
-                let help = "fill either one column or the other";
-                self.error("layland::csv::row", row, message, help);
-                return None;
-            }
-            None if !has_wcet => vec![execution(steps.as_ref()?); levels.count()],
-            None => {
-                let own = by_level[..=criticality.level()].iter().try_fold(0, |_, time| *time);
-                let Some(own) = own else {
-                    let message = format!("task `{name}` has no wcet for each level up to its own");
-                    let help = "fill the cells: there is no default";
-                    self.error("layland::csv::missing", row, message, help);
-                    return None;
-                };
-                by_level.iter().map(|time| Service::from_ns(time.unwrap_or(own))).collect()
-            }
+        let wcet = if filled.has_wcet() {
+            self.wcet(&filled, &name, criticality)?
+        } else {
+            vec![execution(steps.as_ref()?); levels.count()]
         };
         Some(Row {
             has_rank: texts.contains_key("rank"),
@@ -148,6 +90,131 @@ impl TableReader<'_> {
                 ..task
             },
         })
+    }
+
+    fn filled<'c>(
+        &mut self,
+        columns: &[Option<Column>],
+        cells: &'c [Cell<'c>],
+        levels: &Levels,
+        ok: &mut bool,
+    ) -> Filled<'c> {
+        let mut filled = Filled {
+            row: cells.first().map_or(0..0, |cell| cell.span.clone()),
+            texts: BTreeMap::new(),
+            times: BTreeMap::new(),
+            by_level: vec![None; levels.count()],
+        };
+        for (column, cell) in columns.iter().zip(cells) {
+            let Some(column) = column else { continue };
+            if cell.text.trim().is_empty() {
+                continue;
+            }
+            if !column.is_time {
+                filled.texts.insert(column.key.name, cell);
+                continue;
+            }
+            let Some(ns) = self.time(column, cell) else {
+                *ok = false;
+                continue;
+            };
+            match column.level.as_ref().map(|level| levels.find(level)) {
+                Some(Some(level)) => filled.by_level[level.level()] = Some(ns),
+                // The header has reported this.
+                Some(None) => *ok = false,
+                None => drop(filled.times.insert(column.key.name, ns)),
+            }
+        }
+        filled
+    }
+
+    /// Returns the name of a task: that of its row, or one by its position where no column has names.
+    fn name(
+        &mut self,
+        columns: &[Option<Column>],
+        filled: &Filled<'_>,
+        position: usize,
+    ) -> Option<String> {
+        let has_names = columns.iter().flatten().any(|column| column.key.name == "name");
+        match filled.texts.get("name") {
+            Some(cell) => Some(cell.text.trim().to_owned()),
+            None if !has_names => Some(format!("t{position}")),
+            None => {
+                let message = "the row has no name".to_owned();
+                self.error("layland::csv::missing", filled.row.clone(), message, "name it");
+                None
+            }
+        }
+    }
+
+    /// Reports empty cells for which there is no default.
+    fn missing(
+        &mut self,
+        columns: &[Option<Column>],
+        filled: &Filled<'_>,
+        name: &str,
+        has_steps: bool,
+    ) {
+        let has_period = filled.times.contains_key("period");
+        for (key, there) in [("period", has_period), ("wcet", filled.has_wcet() || has_steps)] {
+            // A missing column has been reported with the titles.
+            let is_of = |name: &str| name == key || (key == "wcet" && name == "steps");
+            let has_column = columns.iter().flatten().any(|column| is_of(column.key.name));
+            if !there && has_column {
+                let message = format!("task `{name}` has no {key}");
+                let help = "fill the cell: there is no default";
+                self.error("layland::csv::missing", filled.row.clone(), message, help);
+            }
+        }
+    }
+
+    fn criticality(&mut self, cell: Option<&Cell<'_>>, levels: &Levels) -> Option<Criticality> {
+        let Some(cell) = cell else { return Some(Criticality::default()) };
+        let found = levels.find(cell.text.trim());
+        if found.is_none() {
+            let message = format!("`{}` is not a criticality level", cell.text.trim());
+            let help = format!("the levels are {}", levels.names().join(" "));
+            self.error("layland::csv::levels", cell.span.clone(), message, &help);
+        }
+        found
+    }
+
+    fn affinity(&mut self, cell: Option<&Cell<'_>>, ok: &mut bool) -> Choice {
+        let mut affinity = Choice::default();
+        if let Some(cell) = cell
+            && let Err((message, help)) = affinity.add(cell.text.trim(), &BTreeMap::new())
+        {
+            self.error("layland::csv::cpus", cell.span.clone(), message, &help);
+            *ok = false;
+        }
+        affinity
+    }
+
+    /// Returns the execution time of each level: one for all, or those of the columns by level.
+    fn wcet(
+        &mut self,
+        filled: &Filled<'_>,
+        name: &str,
+        criticality: Criticality,
+    ) -> Option<Vec<Service>> {
+        let by_level = &filled.by_level;
+        if let Some(&ns) = filled.times.get("wcet") {
+            if by_level.iter().all(Option::is_none) {
+                return Some(vec![Service::from_ns(ns); by_level.len()]);
+            }
+            let message = format!("task `{name}` has `wcet` and times by level");
+            let help = "fill either one column or the other";
+            self.error("layland::csv::row", filled.row.clone(), message, help);
+            return None;
+        }
+        let own = by_level[..=criticality.level()].iter().try_fold(0, |_, time| *time);
+        let Some(own) = own else {
+            let message = format!("task `{name}` has no wcet for each level up to its own");
+            let help = "fill the cells: there is no default";
+            self.error("layland::csv::missing", filled.row.clone(), message, help);
+            return None;
+        };
+        Some(by_level.iter().map(|time| Service::from_ns(time.unwrap_or(own))).collect())
     }
 
     /// Reads the value of a key into a task, if it has no syntax of its own; `None` after a fault.

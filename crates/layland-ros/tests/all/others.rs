@@ -54,6 +54,7 @@ fn load() -> impl Strategy<Value = Load> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one call of ours beside one of theirs, seven times")]
 fn bounds_are_those_of_another_implementation() {
     let config =
         ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() };

@@ -202,6 +202,7 @@ type FalseClaim<'a> =
 
 /// False claims, each with a plausible proof: `check` gives another answer for each.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of lies")]
 fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     if !has_python() {
         return skipped(NEEDS);
