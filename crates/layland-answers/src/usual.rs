@@ -1,6 +1,7 @@
 //! The policy that is simulated or run if neither the user nor the set names one.
 //!
-//! A set that needs something gets a policy that has it: the first of these that accepts the set.
+//! A set that needs something gets a policy that has it: the first of these that accepts the set,
+//! line by line.
 //!
 //! | the set has | policies |
 //! |---|---|
@@ -52,13 +53,16 @@ impl UsualPolicy {
             return UsualPolicy { spec, because, is_for_any_set: false };
         }
         let system = &set.system;
-        let (candidates, because) = candidates(system);
-        let accepts = |spec: &&&str| registry.build(spec, system).is_ok();
-        match candidates.iter().find(accepts) {
-            Some(&spec) => UsualPolicy { spec: spec.to_owned(), because, is_for_any_set: false },
+        let rows = candidates(system);
+        let mut all =
+            rows.iter().flat_map(|(specs, because)| specs.iter().zip(std::iter::repeat(because)));
+        match all.find(|(spec, _)| registry.build(spec, system).is_ok()) {
+            Some((&spec, because)) => {
+                UsualPolicy { spec: spec.to_owned(), because, is_for_any_set: false }
+            }
             None => UsualPolicy {
                 spec: "g-edf".to_owned(),
-                because: if candidates.is_empty() {
+                because: if rows.is_empty() {
                     "the set needs no other"
                 } else {
                     "no policy that is tried for such a set accepts it"
@@ -74,39 +78,50 @@ impl UsualPolicy {
     }
 }
 
-fn candidates(system: &System) -> (&'static [&'static str], &'static str) {
+/// Policies, and the reason why a set needs one of them.
+type Row = (&'static [&'static str], &'static str);
+
+/// Returns the rows of the table for what the set has, in order.
+fn candidates(system: &System) -> Vec<Row> {
     let tasks = || system.tasks.values();
     let has_priorities = !system.tasks.is_empty() && tasks().all(|task| task.priority.is_some());
     let by = |with: &'static [&'static str], without| if has_priorities { with } else { without };
     let has_step = |is_it: fn(&Step) -> bool| tasks().any(|task| task.steps().iter().any(is_it));
-    if system.levels.is_mixed() {
-        (&["amc", "edf-vd", "smc"], "the set has criticality levels")
-    } else if tasks().any(is_thread) {
-        (&["dl"], "some tasks are threads that the rules of SCHED_DEADLINE are about")
-    } else if has_step(|step| matches!(step, Step::Lock(_))) {
-        let with: &[&str] = &["p-fp:locks=pcp", "p-fp:locks=mpcp", "p-fp:locks=fmlp+", "p-fp"];
-        let without: &[&str] = &[
-            "p-rm:locks=pcp",
-            "p-edf:locks=srp",
-            "p-rm:locks=mpcp",
-            "p-rm:locks=fmlp+",
-            "p-rm",
-            "p-edf",
-        ];
-        (by(with, without), "jobs lock resources")
-    } else if tasks().any(|task| task.budget.is_some()) {
-        (&["ss", "dl"], "some tasks have budgets")
-    } else if tasks().any(|task| task.affinity.is_some()) {
-        (by(&["p-fp", "weak-fp"], &["p-edf", "weak-edf"]), "some tasks have affinities")
-    } else if has_step(|step| matches!(step, Step::Suspend(_))) {
-        (by(&["p-fp"], &["p-edf"]), "some jobs suspend themselves")
-    } else if system.platform.clusters.len() > 1 {
-        (by(&["c-fp", "p-fp"], &["c-edf", "p-edf"]), "the CPUs are in several clusters")
-    } else if has_priorities {
-        (&["g-fp"], "every task has a priority")
-    } else {
-        (&[], "")
-    }
+    let with: &[&str] = &["p-fp:locks=pcp", "p-fp:locks=mpcp", "p-fp:locks=fmlp+", "p-fp"];
+    let without: &[&str] = &[
+        "p-rm:locks=pcp",
+        "p-edf:locks=srp",
+        "p-rm:locks=mpcp",
+        "p-rm:locks=fmlp+",
+        "p-rm",
+        "p-edf",
+    ];
+    let rows: [(bool, Row); 8] = [
+        (system.levels.is_mixed(), (&["amc", "edf-vd", "smc"], "the set has criticality levels")),
+        (
+            tasks().any(is_thread),
+            (&["dl"], "some tasks are threads that the rules of SCHED_DEADLINE are about"),
+        ),
+        (
+            has_step(|step| matches!(step, Step::Lock(_))),
+            (by(with, without), "jobs lock resources"),
+        ),
+        (tasks().any(|task| task.budget.is_some()), (&["ss", "dl"], "some tasks have budgets")),
+        (
+            tasks().any(|task| task.affinity.is_some()),
+            (by(&["p-fp", "weak-fp"], &["p-edf", "weak-edf"]), "some tasks have affinities"),
+        ),
+        (
+            has_step(|step| matches!(step, Step::Suspend(_))),
+            (by(&["p-fp"], &["p-edf"]), "some jobs suspend themselves"),
+        ),
+        (
+            system.platform.clusters.len() > 1,
+            (by(&["c-fp", "p-fp"], &["c-edf", "p-edf"]), "the CPUs are in several clusters"),
+        ),
+        (has_priorities, (&["g-fp"], "every task has a priority")),
+    ];
+    rows.into_iter().filter(|(has, _)| *has).map(|(_, row)| row).collect()
 }
 
 /// Returns true if the task describes a thread and not jobs.

@@ -1,7 +1,7 @@
 //! An executor: its rule, its supply and its callbacks.
 
 use crate::Supply;
-use layland_model::{Duration, Service, Time};
+use layland_model::{Duration, Rate, Service, Time};
 
 /// The kind of event to which a callback responds. Executors check the kinds in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -230,5 +230,38 @@ impl Executor {
             }
         }
         found
+    }
+
+    /// Returns the processor time that the callbacks need and that the executor gets, each per unit
+    /// of time in the long run. If the first is larger, response times grow without bound. `None`
+    /// if activations or the supply are listed.
+    pub fn load(&self) -> Option<(Rate, Rate)> {
+        let own = |callback: &Callback| match &callback.arrivals {
+            None => Some(Rate::ZERO),
+            Some(Arrivals::Periodic { period, .. }) => Some(Rate::new(1, period.ns())),
+            Some(Arrivals::Listed(_)) => None,
+        };
+        let own: Vec<Rate> = self.callbacks.iter().map(own).collect::<Option<_>>()?;
+        // Activations per ns. A path has no callback twice, so as many rounds as callbacks suffice.
+        let mut rates = own.clone();
+        for _ in &self.callbacks {
+            let mut next = own.clone();
+            for (callback, rate) in self.callbacks.iter().zip(&rates) {
+                callback.next.iter().for_each(|&follower| next[follower] = &next[follower] + rate);
+            }
+            if next == rates {
+                break;
+            }
+            rates = next;
+        }
+        let needs = self.callbacks.iter().zip(&rates);
+        let needs = needs.map(|(callback, rate)| rate * &Rate::whole(callback.wcet.ns())).sum();
+        let threads = Rate::whole(self.kind.threads() as i64);
+        let gets = match self.supply {
+            Supply::Always => threads,
+            Supply::Server { period, budget } => threads * Rate::new(budget.ns(), period.ns()),
+            Supply::Intervals(_) => return None,
+        };
+        Some((needs, gets))
     }
 }

@@ -109,11 +109,29 @@ impl Beside {
             if is_text && ["name", "title", "description", "comment"].contains(&&*key) {
                 continue;
             }
-            let message = format!("the key `{}` beside the tasks does not count", member.key);
-            let help =
-                "a task-set file has a place for the platform and other properties of the set";
-            let problem = Problem::warning("layland::csv::unused_column", message);
-            problems.push(problem.at(member.key_span.clone(), "here").help(help));
+            let is_structure = match &member.value.value {
+                Value::Object(inner) => !inner.is_empty(),
+                Value::List(items) => !items.is_empty(),
+                Value::Omitted
+                | Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::Text(_) => false,
+            };
+            let problem = if is_structure {
+                // Resources, servers and edges are such lists, and a guarantee without them is false.
+                let message =
+                    format!("`{}` is not read, and tasks may be delayed by it", member.key);
+                let help = "write a task-set file, which has resources, steps and chains; or remove the key, if \
+                            it does not matter";
+                Problem::error("layland::csv::structure", message).help(help)
+            } else {
+                let message = format!("the key `{}` beside the tasks does not count", member.key);
+                let help =
+                    "a task-set file has a place for the platform and other properties of the set";
+                Problem::warning("layland::csv::unused_column", message).help(help)
+            };
+            problems.push(problem.at(member.key_span.clone(), "here"));
         }
     }
 }

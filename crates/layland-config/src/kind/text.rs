@@ -51,6 +51,10 @@ pub(super) fn kind(text: &str, ending: Option<&str>, is_named: bool) -> Kind {
     if plain::is_task(first) || words::is_task(first) {
         return Kind::Set(Format::Plain);
     }
+    if first.starts_with("- {") || first.starts_with("- [") {
+        // Its commas are within the items.
+        return Kind::Set(Format::Yaml);
+    }
     if let Some(layout) = csv::without_titles(first) {
         let is_separated = matches!(layout, Layout::Separated(_));
         return Kind::Set(if is_separated { Format::Csv } else { Format::Table });

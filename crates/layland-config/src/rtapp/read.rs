@@ -307,6 +307,8 @@ impl Importer<'_> {
                         self.thread(thread);
                     }
                 }
+                // The first versions wrote the number of mutexes.
+                "resources" if matches!(member.value.value, Value::Number(_)) => {}
                 "resources" => self.listed(&member.value),
                 "global" => {}
                 key => self.unknown(key, "the file", &["tasks", "global"], &member.key_span),

@@ -42,6 +42,8 @@
 //! assert_eq!(book.priority("1", "audio"), Some(90));
 //! ```
 
+mod partition;
+
 use super::beside::LeavesRoom;
 use super::foreign::{Foreign, OnSeveralCpus};
 use super::refusal::{Refused, Suggestion};

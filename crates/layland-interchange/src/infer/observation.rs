@@ -148,6 +148,12 @@ impl Thread {
     pub fn priority(&self) -> Option<i32> {
         self.priorities.first().map(|&(priority, _)| priority)
     }
+
+    /// Returns true if it is of a real-time class and belongs to a program, not to the kernel.
+    pub fn is_real_time_program(&self) -> bool {
+        self.priority().is_some_and(|usual| usual < 100) && !is_of_kernel(&self.name)
+    }
+
     /// Returns its class, by its priority.
     pub fn class(&self) -> Class {
         Class::of(self.priority())

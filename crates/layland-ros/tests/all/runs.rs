@@ -158,3 +158,23 @@ fn a_record_that_lies_is_caught() {
     result.unwrap_or_else(|error| panic!("{error:?}"));
     assert!(lies.get() > 100 && lies == caught);
 }
+
+/// No analysis finds a bound for every callback of an overloaded executor.
+#[test]
+fn an_overloaded_executor_has_a_callback_without_bound() {
+    let seen = Cell::new((0, 0));
+    let result = cases(300).run(&case(false, true), |case| {
+        let Some((needs, gets)) = case.executor.load() else { return Ok(()) };
+        let (over, under) = seen.get();
+        let is_overloaded = needs > gets;
+        seen.set((over + u32::from(is_overloaded), under + u32::from(!is_overloaded)));
+        if is_overloaded {
+            let bounds = bounds::all(&case.executor, Duration::from_ms(100));
+            prop_assert!(bounds.iter().any(|bounds| bounds.best().is_none()), "{needs} > {gets}");
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error:?}"));
+    let (over, under) = seen.get();
+    assert!(over > 0 && under > 0, "{over} overloaded, {under} not");
+}

@@ -210,3 +210,50 @@ fn what_would_fit_fits_beside_the_foreign_load() {
     asked.runtime = fits;
     assert!(book.admit(&terms, &foreign, &asked).is_ok());
 }
+
+/// What the policy packs at once is granted there, though it would be refused one by one.
+#[test]
+fn a_set_is_placed_as_its_policy_packs_it() {
+    let registry = Registry::standard();
+    let online = CpuSet::first(4);
+    let sets = [
+        // One by one, the emptiest CPU comes first.
+        (Regime::PDm, &[20, 20, 45, 90][..], &["2", "2", "2", "1"][..]),
+        (Regime::PRm, &[20, 20, 45, 90], &["2", "2", "2", "1"]),
+        // One by one, the first CPU comes first.
+        (Regime::PEdf, &[28, 28, 28, 65, 38], &["2", "1", "2", "1", "2"]),
+    ];
+    for (regime, runtimes, expected) in sets {
+        let task = |(at, c): (usize, &i64)| {
+            Reservation::implicit(&format!("t{at}"), Service::from_ms(*c), Duration::from_ms(100))
+        };
+        let tasks: Vec<Reservation> = runtimes.iter().enumerate().map(task).collect();
+        let terms = Terms { regime, ..alone(&registry, &online, 0) };
+        let mut book = Book::default();
+        let mut one_by_one = book.clone();
+        let two = cpus("1-2");
+        let tied = |one: &Reservation| Reservation { cpus: Some(two.clone()), ..one.clone() };
+        let mut granted = tasks
+            .iter()
+            .map(tied)
+            .map(|one| one_by_one.admit(&terms, &Foreign::default(), &one).is_ok());
+        assert!(!granted.all(|is_granted| is_granted), "{regime:?}");
+        // The first CPU is left to the rest of the machine.
+        let places = book.partition(&terms, &tasks, 2).expect("it packs them");
+        let expected: Vec<CpuSet> = expected.iter().map(|text| cpus(text)).collect();
+        assert_eq!(places, expected, "{regime:?}");
+        for (one, place) in tasks.iter().zip(places) {
+            let one = Reservation { cpus: Some(place.clone()), ..one.clone() };
+            let granted = book.admit(&terms, &Foreign::default(), &one);
+            assert_eq!(granted.map(|granted| granted.cpus).ok(), Some(place), "{regime:?}");
+        }
+        // No CPU is left that nobody holds but the third, on which they do not fit together.
+        let late = book.partition(&terms, &tasks, 2).into_iter().flatten();
+        assert!(late.clone().all(|place| place == cpus("3")), "{regime:?}");
+    }
+    for regime in [Regime::KernelDl, Regime::ExtDl, Regime::DlSp] {
+        let terms = Terms { regime, ..alone(&registry, &online, 0) };
+        let task = Reservation::implicit("a", Service::from_ms(1), Duration::from_ms(10));
+        assert_eq!(Book::default().partition(&terms, &[task], 2), None, "{regime:?}");
+    }
+}

@@ -215,6 +215,19 @@ impl Request<'_> {
         }
     }
 
+    /// Returns the CPU that the policy assigns to each of these reservations, if it assigns them all
+    /// at once.
+    pub(crate) fn partition(
+        &self,
+        book: &Book,
+        runs: &[layland_linux::Run],
+        asked: &[Reservation],
+        most: usize,
+    ) -> Option<Vec<CpuSet>> {
+        let of_runs: Vec<CpuSet> = runs.iter().map(|run| set_of_numbers(&run.cpus)).collect();
+        book.partition(&self.terms(&of_runs), asked, most)
+    }
+
     /// Admits a newcomer if all guarantees still hold beside this foreign load.
     ///
     /// # Errors

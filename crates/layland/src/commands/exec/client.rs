@@ -81,7 +81,7 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
     };
     let mut client = Client {
         args,
-        wishes,
+        wishes: wishes.all,
         asker: Some(asker),
         name,
         held: Vec::new(),

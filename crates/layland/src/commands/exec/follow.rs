@@ -14,7 +14,7 @@ use super::machine::Machine;
 use super::promise::Promise;
 use super::seen::{About, Seen};
 use super::watch::{LATER_MS, SOON_MS, watch};
-use super::wishes::{self, Sight, Wish};
+use super::wishes::{self, Sight, Wish, Wishes};
 use super::work::Work;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
@@ -55,6 +55,10 @@ struct Follower<'a> {
     regime: Regime,
     machine: Machine,
     wishes: Vec<Wish>,
+    /// The number of CPUs of the task set that the wishes are from.
+    count: Option<usize>,
+    /// The CPUs that the user names, by an option or by a task set for the whole machine.
+    cpus: Option<CpuSet>,
     /// The name of the member in the register.
     name: String,
     what: String,
@@ -86,12 +90,18 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs, regime: Regime) -> Outco
         .map_err(|error| Failure::refused(format!("failed to wait for signals: {error}")))?;
     let what = what(args);
     let reserving = Reserving::begin(&format!("layland exec {what}"))?;
+    let machine = args.pid.map_or_else(Machine::read, Machine::of);
+    // Without names, a CPU is left to the rest of the machine.
+    let is_whole = wishes.cpus.is_some_and(|count| count >= machine.online.len());
+    let cpus = args.on_cpus.clone().or_else(|| is_whole.then(|| machine.online.clone()));
     let mut follower = Follower {
         registry,
         args,
         regime,
-        machine: args.pid.map_or_else(Machine::read, Machine::of),
-        wishes,
+        machine,
+        count: wishes.cpus,
+        cpus,
+        wishes: wishes.all,
         name: String::new(),
         what,
         slots: Vec::new(),
@@ -142,9 +152,9 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs, regime: Regime) -> Outco
 }
 
 /// Returns the wishes and the named control groups, if the arguments say what is to run.
-pub(super) fn wanted(args: &ExecArgs) -> Result<(Vec<Wish>, Groups), Failure> {
+pub(super) fn wanted(args: &ExecArgs) -> Result<(Wishes, Groups), Failure> {
     let wishes = wishes::of(args)?;
-    let of_tasks = wishes.iter().filter_map(Wish::group);
+    let of_tasks = wishes.all.iter().filter_map(Wish::group);
     let groups = Groups::of(args.cgroup.as_deref().into_iter().chain(of_tasks).collect())?;
     match (args.pid, args.command.is_empty() && groups.is_empty(), args.dry_run) {
         (None, true, false) => {
@@ -185,7 +195,7 @@ impl Follower<'_> {
             registry: self.registry,
             machine: &self.machine,
             regime: self.regime,
-            cpus: self.args.on_cpus.as_ref(),
+            cpus: self.cpus.as_ref(),
             owner: self.reserving.id(),
             meant: &self.meant,
         }
@@ -211,6 +221,7 @@ impl Follower<'_> {
         let (mut book, members) = book::read(&admitting)?;
         self.name = self.free_name(&members)?;
         let foreign = self.request().look(&book, &members, self.wishes.len());
+        self.place_together(&book, &foreign, &members, &admitting.runs());
         for wish in 0..self.wishes.len() {
             let slot = self.ask(&mut book, &foreign, &members, &admitting, wish)?;
             self.slots.push(slot);
@@ -227,13 +238,39 @@ impl Follower<'_> {
         book::reorder(&book, &admitting)
     }
 
+    /// Gives the wishes of a task set the CPUs that its policy assigns to its tasks, as `check` shows
+    /// them, if all are granted there.
+    fn place_together(
+        &mut self,
+        book: &Book,
+        foreign: &Foreign,
+        members: &[Member],
+        runs: &[layland_linux::Run],
+    ) {
+        let Some(count) = self.count else { return };
+        let wished = self.wishes.iter().map(|wish| wish.reservation.clone());
+        let mut asked: Vec<Reservation> = wished.collect();
+        let request = self.request();
+        let Some(places) = request.partition(book, runs, &asked, count) else { return };
+        for (reservation, place) in asked.iter_mut().zip(&places) {
+            reservation.name = format!("{}/{}", self.name, reservation.name);
+            reservation.cpus = Some(place.clone());
+        }
+        let mut trial = book.clone();
+        let mut admit = |one| request.admit(&mut trial, foreign, members, runs, one).is_ok();
+        if asked.iter().all(&mut admit) {
+            for (wish, place) in self.wishes.iter_mut().zip(places) {
+                wish.reservation.cpus = Some(place);
+            }
+        }
+    }
+
     /// Checks that the kernel and our rights allow what is requested, regardless of the free
     /// capacity.
     fn is_possible(&mut self, main: Option<&Thread>) -> Result<(), Failure> {
         let regime = self.regime;
         let online = &self.machine.online;
-        let is_partition =
-            regime.is_partition(self.args.on_cpus.as_ref().unwrap_or(online), online);
+        let is_partition = regime.is_partition(self.cpus.as_ref().unwrap_or(online), online);
         let is_anywhere = regime == Regime::KernelDl && !is_partition;
         let rules = Rules::read();
         for wish in self.wishes.iter().filter(|_| regime.has_budgets()) {

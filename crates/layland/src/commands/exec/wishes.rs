@@ -70,8 +70,15 @@ fn threads(pattern: &str) -> Result<Threads, regex::Error> {
     }
 }
 
+/// Everything that is requested.
+pub(super) struct Wishes {
+    pub(super) all: Vec<Wish>,
+    /// The number of CPUs of the task set that they are from.
+    pub(super) cpus: Option<usize>,
+}
+
 /// Returns all requested reservations.
-pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
+pub(super) fn of(args: &ExecArgs) -> Result<Wishes, Failure> {
     let guarantee = args.tardiness.map_or(Guarantee::Deadlines, Guarantee::Tardiness);
     let Some(set) = &args.set else {
         let Some((runtime, period)) = args.dl else {
@@ -98,7 +105,8 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
         }
         reservation.cpus = args.on_cpus.clone();
         reservation.guarantee = guarantee;
-        return Ok(vec![Wish { name: String::new(), reservation, threads, is_for_each }]);
+        let all = vec![Wish { name: String::new(), reservation, threads, is_for_each }];
+        return Ok(Wishes { all, cpus: None });
     };
     let set_args = SetArgs { set: Some(set.clone()), ..SetArgs::default() };
     let set = input::load(&set_args)?;
@@ -159,7 +167,7 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
         let refused = "no task of the set is a thread of a program";
         return Err(Failure::usage(refused).help("name one whose threads are to have reservations"));
     }
-    Ok(wishes)
+    Ok(Wishes { all: wishes, cpus: Some(set.system.platform.cpu_count()) })
 }
 
 /// Reports a kernel thread, which is left unchanged because the machine needs it. A set that was

@@ -508,6 +508,12 @@ pub(super) const ERRORS: &[Code] = &[
         "a column of another tool that a task does not need",
         "A warning: the column does not count.",
     ),
+    (
+        "layland::csv::structure",
+        "a list or an object beside the list of tasks",
+        "Resources, servers and edges are such lists, and a guarantee without them would be false. Write a task-set file, \
+         or remove the key if it does not matter.",
+    ),
     ("layland::csv::too_many", "more rows than are allowed", "The message names the limit."),
     (
         "layland::csv::lost",

@@ -6,7 +6,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{input, table, terminal};
 use clap::Args;
 use layland_answers::values::length_of;
-use layland_model::{Duration, Time};
+use layland_model::{Duration, Rate, Time};
 use layland_ros::bounds::{self, Bounds, NoBound};
 use layland_ros::{Arrivals, Executor, Record, run as simulate};
 use serde_json::{Value, json};
@@ -114,8 +114,15 @@ impl Answer {
         })
     }
 
+    /// Returns the processor time that is needed and that there is, if more is needed.
+    fn overload(&self) -> Option<(Rate, Rate)> {
+        self.executor.load().filter(|(needs, gets)| needs > gets)
+    }
+
     fn exit(&self) -> Exit {
-        Exit::worst((0..self.bounds.len()).filter_map(|at| self.verdict(at)))
+        let overload = self.overload().map(|_| Exit::No);
+        let verdicts = (0..self.bounds.len()).filter_map(|at| self.verdict(at));
+        Exit::worst(verdicts.chain(overload))
     }
 
     fn path(&self, path: &[usize]) -> String {
@@ -158,7 +165,13 @@ impl Answer {
         let jobs = self.record.jobs.len();
         let kind = self.executor.kind.name();
         text += &format!("\n{kind}: activations before {}, {jobs} jobs{polls}\n", self.until);
-        if let Some(none) = self.bounds.iter().find_map(|bounds| bounds.none) {
+        if let Some((needs, gets)) = self.overload() {
+            text += &format!(
+                "overload: the callbacks need {:.3} CPUs and get {:.3}, so response times grow without bound\n",
+                needs.to_f64(),
+                gets.to_f64()
+            );
+        } else if let Some(none) = self.bounds.iter().find_map(|bounds| bounds.none) {
             text += &format!("no bound: {}\n", self.why(none));
         }
         if self.record.waiting > 0 {

@@ -333,17 +333,39 @@ fn loaded(
         None => Threads::Marked,
     };
     let origin_ns = args.origin.map(Duration::ns);
-    let read = |begins| {
-        kernel::read(&text, &ReadOptions { threads, origin_ns, begins })
-            .map_err(|error| unread(name, &error))
+    let read = |threads, begins| kernel::read(&text, &ReadOptions { threads, origin_ns, begins });
+    let first = read(threads, Begins::Likely);
+    let is_nothing_asked = matches!(threads, Threads::Marked);
+    let real_time = match &first {
+        // As `trace infer` chooses threads without options.
+        Err(ReadError::NoTasks { .. }) if is_nothing_asked => real_time_threads(&text),
+        Ok(_) | Err(_) => Vec::new(),
     };
-    let mut loaded = of_import(read(Begins::Likely)?);
+    let is_real_time = |_: &str, pid: u32| real_time.contains(&pid);
+    let (threads, first) = if real_time.is_empty() {
+        (threads, first)
+    } else {
+        terminal::talk(
+            "no marks name threads: these are the threads of real-time classes; --thread and --tid name others",
+        );
+        let threads = Threads::Where(&is_real_time);
+        (threads, read(threads, Begins::Likely))
+    };
+    let mut loaded = of_import(first.map_err(|error| unread(name, &error))?);
     if is_judged && !loaded.unrecorded.is_empty() {
         for begins in [Begins::Earliest, Begins::Latest] {
-            loaded.extremes.push(of_import(read(begins)?));
+            let read = read(threads, begins).map_err(|error| unread(name, &error))?;
+            loaded.extremes.push(of_import(read));
         }
     }
     Ok(loaded)
+}
+
+/// Returns the ids of the threads of real-time classes, without those of the kernel.
+fn real_time_threads(text: &str) -> Vec<u32> {
+    let threads = kernel::observe(text).map(|seen| seen.threads).unwrap_or_default();
+    let programs = threads.iter().filter(|thread| thread.is_real_time_program());
+    programs.filter_map(|thread| thread.pid).collect()
 }
 
 fn of_import(import: Import) -> Loaded {
