@@ -394,3 +394,50 @@ fn a_folder_that_somebody_else_has_made_is_named() {
     assert!(said.contains("/tmp/layland-65533: it belongs to user 0"), "{said}");
     assert!(said.contains("/run/user/65533/layland: No such file"), "{said}");
 }
+
+/// What `check` guarantees, with each task on its CPU, `exec` admits there, whatever the order of
+/// the tasks.
+#[test]
+fn a_set_is_reserved_where_check_puts_it() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    if online.trim().parse::<layland_model::CpuSet>().unwrap().len() < 2 {
+        return skipped("two CPUs");
+    }
+    let folder = folder("exec-together");
+    let set = folder.join("set.toml");
+    let tasks = [("a", 10), ("b", 10), ("c", 22), ("d", 43)].map(|(name, ms)| {
+        format!("[[task]]\nname = \"{name}\"\nwcet = \"{ms}ms\"\nperiod = \"100ms\"\n")
+    });
+    let text_of_set = format!("layland = 1\n[platform]\ncpus = 2\n{}", tasks.concat());
+    fs::write(&set, text_of_set).unwrap();
+    let set = set.to_str().unwrap();
+    for policy in ["p-dm", "p-rm"] {
+        let checked = output(&["check", set, "-p", policy, "--json"]);
+        assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+        let checked: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+        let assignment = checked["policies"][0]["assignment"].as_array().unwrap().clone();
+        let admitted = output(&[
+            "exec",
+            set,
+            "-p",
+            policy,
+            "--on-cpus",
+            "0-1",
+            "--name",
+            "x",
+            "--dry-run",
+            "--json",
+        ]);
+        assert_eq!(admitted.status.code(), Some(0), "{admitted:?}");
+        let admitted: serde_json::Value = serde_json::from_slice(&admitted.stdout).unwrap();
+        let places = admitted["would_be_admitted"].as_array().unwrap();
+        assert_eq!(places.len(), 4, "{admitted}");
+        for (place, assigned) in places.iter().zip(&assignment) {
+            assert_eq!(place["cpus"], assigned["cpu"].to_string(), "{policy}: {admitted}");
+        }
+    }
+}

@@ -46,6 +46,7 @@ const FILES: &[(&str, Is)] = &[
     ("own.txt", TheSet(Format::Toml, NAMES)),
     ("items.yaml", TheSet(Format::Yaml, NAMES)),
     ("tasks.yml", TheSet(Format::Yaml, NAMES)),
+    ("flow.yaml", TheSet(Format::Yaml, NAMES)),
     ("words.txt", TheSet(Format::Plain, NAMES)),
     ("words-in-brackets.txt", TheSet(Format::Plain, NAMES)),
     ("tuples.txt", TheSet(Format::Plain, NUMBERED)),
@@ -58,6 +59,14 @@ const FILES: &[(&str, Is)] = &[
     ("simso.txt", TheSet(Format::Simso, NAMES)),
     ("schedcat.txt", TheSet(Format::Schedcat, ["T1", "T2"])),
     ("jobs.csv", TheSet(Format::Sag, ["T1", "T2"])),
+    (
+        "locks-beside.json",
+        Wrong(Format::Objects, "4:4", "`mutexes` is not read, and tasks may be delayed by it"),
+    ),
+    (
+        "servers-beside.yaml",
+        Wrong(Format::Yaml, "4:1", "`servers` is not read, and tasks may be delayed by it"),
+    ),
     ("no-titles.csv", Wrong(Format::Csv, "1:1", "the table has no titles")),
     ("unclear-title.csv", Wrong(Format::Csv, "1:8", "the column `P` has several meanings")),
     ("thousands.csv", Wrong(Format::Csv, "2:6", "`1,500` is 1.500 or 1500")),
