@@ -2,6 +2,7 @@
 
 use crate::Mark;
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A job as it is released.
@@ -54,7 +55,8 @@ pub struct Foreign {
 }
 
 /// The way in which a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnd {
     /// It executed all of its demand.
@@ -67,7 +69,8 @@ pub enum JobEnd {
 }
 
 /// The answer of a kernel to a request that it refuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum Errno {
     /// `EBUSY`: admission control rejects the request.
