@@ -214,7 +214,7 @@ pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
 pub fn read_json_recorded(
     input: impl Read,
 ) -> Result<(Trace, Labels, Option<Recorded>), ReadError> {
-    let document: Document = serde_json::from_reader(BufReader::new(input))?;
+    let document: TraceDocument = serde_json::from_reader(BufReader::new(input))?;
     let labels =
         Labels { tasks: document.tasks.into(), cpus: document.cpus, levels: document.levels };
     let trace = Trace {
@@ -302,11 +302,10 @@ fn verify(trace: &Trace, recorded: Option<&Recorded>, labels: &Labels) -> Result
 
 /// A trace: the file of `layland sim -o x.json`, `layland run -o x.json` and `layland trace convert
 /// --to json`. Times are nanoseconds from the start of the run.
-///
-/// The type is read, and has the schema of what [`write_json`] writes.
+// The type is read. Its schema is that of a document as it is written, which has every list.
 #[derive(JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Document {
+pub struct TraceDocument {
     #[schemars(with = "u32", extend("const" = VERSION))]
     #[serde(rename = "version", deserialize_with = "this_version")]
     _version: (),

@@ -151,7 +151,7 @@ impl MarkKind {
             MarkKind::BudgetExhausted(job, cpu),
             MarkKind::CpuOnline(cpu),
             MarkKind::CpuOffline(cpu),
-            MarkKind::Speed(cpu, Speed::default()),
+            MarkKind::Speed(cpu, Speed::UNIT),
             MarkKind::Lock(job, resource, LockMark::Requested),
             MarkKind::Lock(job, resource, LockMark::Granted),
             MarkKind::Lock(job, resource, LockMark::Unlocked),

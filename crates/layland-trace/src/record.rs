@@ -63,6 +63,7 @@ pub enum JobEnd {
     Completed,
     /// It was aborted: by the policy, or because it, or the job before it, was late
     /// ([`OnMiss`](layland_model::OnMiss)).
+    #[schemars(description = "It was aborted or skipped.")]
     Aborted,
     /// Its task left.
     Left,

@@ -85,7 +85,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
         files::write(path, section.as_bytes())?;
     }
     if args.json {
-        document::print(&Document::of(args, &calibration, &machine))?;
+        document::print(&CalibrateDocument::of(args, &calibration, &machine))?;
         return Ok(Exit::Yes);
     }
     let mut text = String::new();
@@ -156,7 +156,7 @@ fn ratio(comparison: &layland_linux::Comparison) -> Option<f64> {
 
 /// The answer of `layland calibrate --json`.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct CalibrateDocument<'a> {
     /// The version of Layland.
     layland: &'static str,
     #[schemars(extend("const" = "calibrate"))]
@@ -232,8 +232,12 @@ struct Bare {
     lost: u64,
 }
 
-impl<'a> Document<'a> {
-    fn of(args: &CalibrateArgs, calibration: &Calibration, machine: &'a Machine) -> Document<'a> {
+impl<'a> CalibrateDocument<'a> {
+    fn of(
+        args: &CalibrateArgs,
+        calibration: &Calibration,
+        machine: &'a Machine,
+    ) -> CalibrateDocument<'a> {
         let overheads = &calibration.overheads;
         let comparisons = calibration.comparisons.iter().map(|comparison| Compared {
             manager_shared: comparison.shared,
@@ -246,7 +250,7 @@ impl<'a> Document<'a> {
             engine: Named(comparison.engine.figures()),
             dispatch_ratio: ratio(comparison),
         });
-        Document {
+        CalibrateDocument {
             layland: env!("CARGO_PKG_VERSION"),
             command: "calibrate",
             machine,

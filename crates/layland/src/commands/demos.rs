@@ -23,7 +23,7 @@ pub(crate) struct DemosArgs {
 /// The answer of `layland demos --json`, and of `layland demos NAME --json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Document {
+pub(crate) enum DemosDocument {
     /// All.
     All {
         /// Each demo.
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
             let each = demos
                 .iter()
                 .map(|demo| Demo { name: format!("demo:{}", demo.name), title: demo.title });
-            document::print(&Document::All { demos: each.collect() })?;
+            document::print(&DemosDocument::All { demos: each.collect() })?;
             return Ok(Exit::Yes);
         }
         let width = demos.iter().map(|demo| demo.name.len()).max().unwrap_or(0);
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
     let name = name.strip_prefix("demo:").unwrap_or(name);
     let demo = layland_config::demo(name).ok_or_else(|| names::no_demo(name))?;
     if args.json {
-        document::print(&Document::One {
+        document::print(&DemosDocument::One {
             name: format!("demo:{}", demo.name),
             title: demo.title,
             text: demo.text,

@@ -39,7 +39,7 @@ pub(crate) struct DoctorArgs {
 
 /// The answer of `layland doctor --json`.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct DoctorDocument<'a> {
     /// The version of Layland.
     layland: &'static str,
     #[schemars(extend("const" = "doctor"))]
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Outcome {
     let findings = examine(args.latency_for.ns().max(0));
     let exit = verdict(&findings);
     if args.json {
-        document::print(&Document {
+        document::print(&DoctorDocument {
             layland: env!("CARGO_PKG_VERSION"),
             command: "doctor",
             findings: &findings,

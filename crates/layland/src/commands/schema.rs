@@ -30,8 +30,8 @@ const SUBJECTS: &[Subject] = &[
     ("certificate", schema::of::<check::Certificate<'static>>),
     ("sim", schema::of::<simulate::Document<'static>>),
     #[cfg(target_os = "linux")]
-    ("run", schema::of::<run::Document<'static>>),
-    ("trace", schema::of::<layland_trace::json::Document>),
+    ("run", schema::of::<run::RunDocument<'static>>),
+    ("trace", schema::of::<layland_trace::json::TraceDocument>),
     #[cfg(target_os = "linux")]
     ("trace-check", schema::of::<trace::CheckDocument<'static>>),
     #[cfg(target_os = "linux")]
@@ -49,19 +49,19 @@ const SUBJECTS: &[Subject] = &[
     #[cfg(feature = "lab")]
     ("lab-part", schema::of::<lab::PartDocument<'static>>),
     #[cfg(feature = "lab")]
-    ("lab-run", schema::of::<lab::RunDocument<'static>>),
+    ("lab-run", schema::of::<lab::RanDocument<'static>>),
     ("policies", schema::of::<layland_answers::Policies<'static>>),
-    ("demos", schema::of::<demos::Document>),
-    ("ros2", schema::of::<ros2::Document<'static>>),
-    ("explain", schema::of::<explain::Document<'static>>),
+    ("demos", schema::of::<demos::DemosDocument>),
+    ("ros2", schema::of::<ros2::Ros2Document<'static>>),
+    ("explain", schema::of::<explain::ExplainDocument<'static>>),
     #[cfg(target_os = "linux")]
-    ("exec", schema::of::<exec::Document<'static>>),
+    ("exec", schema::of::<exec::ExecDocument<'static>>),
     #[cfg(target_os = "linux")]
-    ("top", schema::of::<top::Document<'static>>),
+    ("top", schema::of::<top::TopDocument<'static>>),
     #[cfg(target_os = "linux")]
-    ("doctor", schema::of::<doctor::Document<'static>>),
+    ("doctor", schema::of::<doctor::DoctorDocument<'static>>),
     #[cfg(target_os = "linux")]
-    ("calibrate", schema::of::<calibrate::Document<'static>>),
+    ("calibrate", schema::of::<calibrate::CalibrateDocument<'static>>),
 ];
 
 #[derive(Debug, clap::Args)]

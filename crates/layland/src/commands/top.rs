@@ -190,7 +190,7 @@ fn busy(before: &Look, now: &Look) -> Vec<(usize, f64)> {
 
 /// A line of `layland top --json`: one interval.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct TopDocument<'a> {
     /// The version of Layland.
     layland: &'static str,
     #[schemars(extend("const" = "top"))]
@@ -247,7 +247,7 @@ struct Busy {
     part: f64,
 }
 
-fn line<'a>(did: &[Did<'a>], before: &Look, now: &Look) -> Document<'a> {
+fn line<'a>(did: &[Did<'a>], before: &Look, now: &Look) -> TopDocument<'a> {
     let of = |did: &Did<'a>| {
         let responses = did.responses.as_deref();
         Behaviour {
@@ -265,7 +265,7 @@ fn line<'a>(did: &[Did<'a>], before: &Look, now: &Look) -> Document<'a> {
             throttled: did.throttled,
         }
     };
-    Document {
+    TopDocument {
         layland: env!("CARGO_PKG_VERSION"),
         command: "top",
         length_ns: now.at_ns - before.at_ns,

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 pub(super) fn show(as_json: bool, members: &[Member]) -> Outcome {
     if as_json {
-        document::print(&Document::Members {
+        document::print(&ExecDocument::Members {
             layland: env!("CARGO_PKG_VERSION"),
             command: "exec",
             members: members.iter().map(Listed::of).collect(),
@@ -105,7 +105,7 @@ pub(super) fn said(given: &Given) -> String {
 
 /// Prints what a dry run found.
 pub(super) fn show_dry_run(would_be_admitted: Vec<WouldBe>) -> Result<(), Failure> {
-    document::print(&Document::DryRun {
+    document::print(&ExecDocument::DryRun {
         layland: env!("CARGO_PKG_VERSION"),
         command: "exec",
         would_be_admitted,
@@ -116,7 +116,7 @@ pub(super) fn show_dry_run(would_be_admitted: Vec<WouldBe>) -> Result<(), Failur
 /// The answer of `layland exec --list --json`, or of `--dry-run --json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Document<'a> {
+pub(crate) enum ExecDocument<'a> {
     /// The admitted programs.
     Members {
         /// The version of Layland.

@@ -58,7 +58,7 @@ struct Entry {
 
 /// The answer of `layland explain --json`.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct ExplainDocument<'a> {
     /// Each of them.
     codes: Vec<Code<'a>>,
 }
@@ -86,7 +86,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     let entries = entries(registry);
     let Some(code) = &args.code else {
         if args.json {
-            document::print(&Document { codes: entries.iter().map(Code::of).collect() })?;
+            document::print(&ExplainDocument { codes: entries.iter().map(Code::of).collect() })?;
         } else {
             terminal::result(&format!(
                 "{}\n{}\n",
@@ -108,7 +108,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
         return Err(named::unknown(registry, code, entries.iter().chain(&named)));
     }
     if args.json {
-        document::print(&Document { codes: found.into_iter().map(Code::of).collect() })?;
+        document::print(&ExplainDocument { codes: found.into_iter().map(Code::of).collect() })?;
     } else {
         terminal::result(&found.into_iter().map(explain).collect::<Vec<_>>().join("\n"))?;
     }

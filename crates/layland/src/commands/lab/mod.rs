@@ -15,7 +15,6 @@ use layland_lab::{
     judge, packaged, parse_horizon, table_text,
 };
 use layland_policy::Registry;
-use ran::Document;
 use real::OnThreads;
 use show::Show;
 use std::path::{Path, PathBuf};
@@ -23,8 +22,8 @@ use std::sync::atomic::AtomicBool;
 use twox_hash::XxHash3_128;
 
 pub(crate) use list::{Experiments, Units};
-pub(crate) use part::Document as PartDocument;
-pub(crate) use ran::Document as RunDocument;
+pub(crate) use part::PartDocument;
+pub(crate) use ran::RanDocument;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -315,7 +314,7 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     let judged = judge(experiment, &results);
     let exit = if results.is_complete() { Exit::Yes } else { Exit::Interrupted };
     if args.json {
-        let document = Document::of(experiment, &results, &judged, folder, &written, exit);
+        let document = RanDocument::of(experiment, &results, &judged, folder, &written, exit);
         document::print(&document)?;
     } else {
         let mut text = claims_text(experiment, &results, &judged);

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 /// The answer of `layland lab run --json` with `--shard` or `--units`.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct PartDocument<'a> {
     /// Its name.
     experiment: &'a str,
     /// The provenance.
@@ -54,7 +54,7 @@ pub(super) fn run(
     let is_complete = done == units;
     let exit = if is_complete { Exit::Yes } else { Exit::Interrupted };
     if args.json {
-        document::print(&Document {
+        document::print(&PartDocument {
             experiment: &chosen.experiment.name,
             provenance: chosen.experiment.provenance(),
             part: match part {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The answer of `layland lab run --json`.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct RanDocument<'a> {
     /// Its name.
     experiment: &'a str,
     /// The provenance.
@@ -57,7 +57,7 @@ struct JudgedClaim<'a> {
     against: &'a [String],
 }
 
-impl<'a> Document<'a> {
+impl<'a> RanDocument<'a> {
     pub(super) fn of(
         experiment: &'a Experiment,
         results: &Results,
@@ -65,7 +65,7 @@ impl<'a> Document<'a> {
         folder: &'a Path,
         written: &'a [PathBuf],
         exit: Exit,
-    ) -> Document<'a> {
+    ) -> RanDocument<'a> {
         let claims = judged.iter().map(|judged| JudgedClaim {
             name: &judged.claim.name,
             text: &judged.claim.text,
@@ -83,7 +83,7 @@ impl<'a> Document<'a> {
             even: judged.even,
             against: &judged.against,
         });
-        Document {
+        RanDocument {
             experiment: &experiment.name,
             provenance: experiment.provenance(),
             complete: results.is_complete(),

@@ -185,7 +185,7 @@ impl Answer {
         }
     }
 
-    fn document(&self, exit: Exit) -> Document<'_> {
+    fn document(&self, exit: Exit) -> Ros2Document<'_> {
         let ns = |time: Option<Duration>| time.map(Duration::ns);
         let callbacks = self.executor.callbacks.iter().enumerate().map(|(at, callback)| {
             let bounds = self.bounds[at].found.iter().map(|bound| CallbackBound {
@@ -210,7 +210,7 @@ impl Answer {
             seen_ns: ns(chain.seen),
             bound_ns: ns(chain.bound.ok()),
         });
-        Document {
+        Ros2Document {
             layland: env!("CARGO_PKG_VERSION"),
             command: "ros2",
             executor: self.executor.kind.name(),
@@ -227,7 +227,7 @@ impl Answer {
 
 /// The answer of `layland ros2 --json`. Times are nanoseconds.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct Ros2Document<'a> {
     /// The version of Layland.
     layland: &'static str,
     #[schemars(extend("const" = "ros2"))]

@@ -1,7 +1,9 @@
 //! `layland run --engine deadline`: the kernel's own SCHED_DEADLINE.
 
 use super::args::{Requests, RunArgs};
-use super::document::{Deadline, Document, KernelInversion, KernelRequest, KernelRun, KernelTask};
+use super::document::{
+    Deadline, KernelInversion, KernelRequest, KernelRun, KernelTask, RunDocument,
+};
 use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, refused, what};
@@ -350,8 +352,8 @@ impl Answer<'_> {
         KernelRun { tasks: tasks.collect(), requests: requests.collect(), inversions }
     }
 
-    fn document(&self) -> Document<'_> {
-        Document::Deadline(Deadline {
+    fn document(&self) -> RunDocument<'_> {
+        RunDocument::Deadline(Deadline {
             layland: env!("CARGO_PKG_VERSION"),
             command: "run",
             engine: "deadline",

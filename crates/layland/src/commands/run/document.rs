@@ -16,7 +16,7 @@ type ExtFigures = ();
 /// The answer of `layland run --json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Document<'a> {
+pub(crate) enum RunDocument<'a> {
     Managed(Box<Managed<'a>>),
     Deadline(Deadline<'a>),
     Replay(Replay<'a>),

@@ -2,7 +2,7 @@
 
 use super::args::{Engine, ManagerChoice, RunArgs};
 use super::carried::{ahead, carry_out, ext_figures};
-use super::document::{Counts, Document, ForeignThread, HostCpus, Managed, Servers, SetSummary};
+use super::document::{Counts, ForeignThread, HostCpus, Managed, RunDocument, Servers, SetSummary};
 use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, failure, refused, what};
@@ -338,7 +338,7 @@ impl Answer<'_> {
         remarks
     }
 
-    fn document(&self, exit: Exit) -> Document<'_> {
+    fn document(&self, exit: Exit) -> RunDocument<'_> {
         let ran = self.ran;
         let measured = &ran.outcome.measured;
         let disturbance = &ran.outcome.disturbance;
@@ -348,7 +348,7 @@ impl Answer<'_> {
             took_ns: one.took.ns(),
             cpus: &one.cpus,
         });
-        Document::Managed(Box::new(Managed {
+        RunDocument::Managed(Box::new(Managed {
             layland: env!("CARGO_PKG_VERSION"),
             command: "run",
             engine: self.args.engine.name(),

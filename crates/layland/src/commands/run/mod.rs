@@ -23,7 +23,7 @@ use layland_trace::Summary;
 use request::Request;
 
 pub(crate) use args::{EXAMPLES, RunArgs};
-pub(crate) use document::Document;
+pub(crate) use document::RunDocument;
 pub(crate) use fifo::rows;
 pub(crate) use recording::VARIABLE as MARKER_VARIABLE;
 pub(crate) use request::{end, failure};

@@ -1,7 +1,7 @@
 //! `layland run --replay`: repeats every decision of a log.
 
 use super::args::RunArgs;
-use super::document::{Divergence, Document, Replay};
+use super::document::{Divergence, Replay, RunDocument};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{document, input, terminal};
 use layland_config::{Format, Host};
@@ -43,7 +43,7 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
             logged: format!("{:?}", divergence.logged),
             decided: format!("{:?}", divergence.decided),
         });
-        document::print(&Document::Replay(Replay {
+        document::print(&RunDocument::Replay(Replay {
             layland: env!("CARGO_PKG_VERSION"),
             command: "run --replay",
             policy: &file.policy,

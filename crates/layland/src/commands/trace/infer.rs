@@ -1,7 +1,7 @@
 //! `layland trace infer`.
 
 use super::args::{AffinityArg, InferArgs};
-use super::inferred::Document;
+use super::inferred::InferDocument;
 use super::load::{self, Raw};
 use super::record;
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -72,7 +72,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         files::write(output, text.as_bytes())?;
     }
     if args.json {
-        document::print(&Document::of(name, &seen, &inferred, exit))?;
+        document::print(&InferDocument::of(name, &seen, &inferred, exit))?;
     } else if args.output.is_some() {
         terminal::result(&summary(&inferred, args.ascii))?;
     } else {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// The answer of `layland trace infer --json`.
 #[derive(JsonSchema, Serialize)]
-pub(crate) struct Document<'a> {
+pub(crate) struct InferDocument<'a> {
     /// The version of Layland.
     layland: &'static str,
     #[schemars(extend("const" = "trace infer"))]
@@ -265,13 +265,13 @@ struct LeftOut<'a> {
     why: String,
 }
 
-impl<'a> Document<'a> {
+impl<'a> InferDocument<'a> {
     pub(super) fn of(
         file: &'a str,
         seen: &'a Observation,
         inferred: &'a Inferred,
         exit: Exit,
-    ) -> Document<'a> {
+    ) -> InferDocument<'a> {
         let chosen = &inferred.chosen;
         let tasks = (inferred.system.tasks.values().zip(&chosen.tasks))
             .zip(&inferred.words.tasks)
@@ -297,7 +297,7 @@ impl<'a> Document<'a> {
             let thread = &seen.threads[left_out.thread];
             LeftOut { name: &thread.name, thread: thread.pid, why: left_out.why.to_string() }
         });
-        Document {
+        InferDocument {
             layland: env!("CARGO_PKG_VERSION"),
             command: "trace infer",
             trace: file,

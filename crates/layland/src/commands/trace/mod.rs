@@ -17,7 +17,7 @@ use layland_policy::Registry;
 
 pub(crate) use args::{EXAMPLES, TraceArgs};
 pub(crate) use document::{CheckDocument, DiffDocument, LogDocument, StatsDocument};
-pub(crate) use inferred::Document as InferDocument;
+pub(crate) use inferred::InferDocument;
 
 pub(crate) fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
     match &args.command {
