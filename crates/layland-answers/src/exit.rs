@@ -81,11 +81,28 @@ impl Exit {
     }
 }
 
+/// The codes in documents. A command with wrong usage prints no document, nor does one that ends as
+/// its program.
+fn in_documents() -> [u8; 8] {
+    [
+        Exit::Yes,
+        Exit::No,
+        Exit::BadInput,
+        Exit::Unknown,
+        Exit::Refused,
+        Exit::Untrusted,
+        Exit::Bug,
+        Exit::Interrupted,
+    ]
+    .map(Exit::code)
+}
+
 /// The result of a command.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "exit")]
 struct ExitDocument {
     /// The exit code.
+    #[schemars(extend("enum" = in_documents()))]
     code: u8,
     /// Its name.
     name: &'static str,

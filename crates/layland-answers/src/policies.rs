@@ -1,37 +1,55 @@
 //! The policies of a registry, described for front ends.
 
 use layland_policy::{PolicyInfo, Text};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The document that `layland policies --json` prints.
-#[derive(Serialize)]
+/// The answer of `layland policies --json`.
+#[derive(JsonSchema, Serialize)]
 pub struct Policies<'a> {
-    /// The policies, in the order in which lists show them.
+    /// Each policy, in the order of lists.
     pub policies: Vec<Policy<'a>>,
 }
 
 /// A policy, as users know it.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 pub struct Policy<'a> {
+    /// Its name.
     name: &'a str,
+    /// In a few words.
     title: &'a str,
+    /// In a sentence.
     summary: &'a str,
+    /// The sets that it refuses.
     refuses: &'a [Text],
+    /// Its options.
     options: Vec<PolicyOption<'a>>,
+    /// The rule between equal jobs; empty if it does not state one.
     ties: &'a str,
+    /// Its sources.
     citations: Vec<Source>,
 }
 
-#[derive(Serialize)]
+/// An option.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct PolicyOption<'a> {
+    /// Its name.
     name: &'a str,
+    /// Its effect.
     help: &'a str,
 }
 
-#[derive(Serialize)]
+/// A source.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 struct Source {
+    /// Its BibTeX key.
     key: &'static str,
+    /// As text.
     text: &'static str,
+    /// As BibTeX.
     bibtex: &'static str,
 }
 

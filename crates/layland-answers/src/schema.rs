@@ -21,9 +21,13 @@ pub fn of<T: JsonSchema>() -> Value {
 }
 
 /// Rejects unknown members, and removes the formats of numbers, which only Rust knows: a strict
-/// validator refuses a schema with an unknown format.
+/// validator refuses a schema with an unknown format. A description loses the line breaks of the
+/// source.
 fn strict(schema: &mut Schema) {
     let Some(members) = schema.as_object_mut() else { return };
+    if let Some(Value::String(description)) = members.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
     if members.contains_key("properties") {
         members.insert("additionalProperties".to_owned(), false.into());
     }

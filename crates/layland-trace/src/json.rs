@@ -48,6 +48,7 @@ pub use self::writer::JsonWriter;
 use crate::{Answer, Job, JobRecord, Labels, Mark, Segment, Summary, ThreadEventKind, Trace};
 use layland_model::note::Detail;
 use layland_model::{CpuId, CpuSet, Index, TIME_LIMIT, TaskId, Time};
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -213,7 +214,7 @@ pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
 pub fn read_json_recorded(
     input: impl Read,
 ) -> Result<(Trace, Labels, Option<Recorded>), ReadError> {
-    let document: Document = serde_json::from_reader(BufReader::new(input))?;
+    let document: TraceDocument = serde_json::from_reader(BufReader::new(input))?;
     let labels =
         Labels { tasks: document.tasks.into(), cpus: document.cpus, levels: document.levels };
     let trace = Trace {
@@ -299,30 +300,52 @@ fn verify(trace: &Trace, recorded: Option<&Recorded>, labels: &Labels) -> Result
     Ok(())
 }
 
-#[derive(Deserialize)]
+/// A trace: the file of `layland sim -o x.json`, `layland run -o x.json` and `layland trace convert
+/// --to json`. Times are nanoseconds from the start of the run.
+// The type is read. Its schema is that of a document as it is written, which has every list.
+#[derive(JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+pub struct TraceDocument {
+    #[schemars(with = "u32", extend("const" = VERSION))]
     #[serde(rename = "version", deserialize_with = "this_version")]
     _version: (),
+    #[schemars(with = "String", extend("const" = "ns"))]
     #[serde(rename = "unit")]
     _unit: Unit,
+    /// The names of the tasks; a task is identified by its index in this list.
     tasks: Vec<String>,
+    /// The number of CPUs.
     cpus: usize,
+    /// The end of the run.
     over: i64,
+    /// True if that was before its horizon.
     interrupted: bool,
-    #[serde(default)]
+    /// The criticality levels, low to high; left out if there is but one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     levels: Vec<String>,
+    /// The run in numbers; null if they were not written.
+    #[schemars(with = "Option<Summary>")]
     #[serde(rename = "summary", default)]
     _summary: IgnoredAny,
+    /// In the order of their ends.
+    #[schemars(with = "Vec<WireJob>")]
     #[serde(deserialize_with = "each::<_, WireJob, _>")]
     jobs: Vec<JobRecord>,
+    /// In the order of their ends.
+    #[schemars(with = "Vec<WireSegment>")]
     #[serde(deserialize_with = "each::<_, WireSegment, _>")]
     segments: Vec<Segment>,
+    /// In the order of time.
+    #[schemars(with = "Vec<WireMark>")]
     #[serde(deserialize_with = "each::<_, WireMark, _>", default)]
     marks: Vec<Mark>,
+    /// In the order of time.
+    #[schemars(with = "Vec<WireAnswer>")]
     #[serde(deserialize_with = "each::<_, WireAnswer, _>", default)]
     answers: Vec<Answer>,
-    #[serde(deserialize_with = "how_recorded", default)]
+    /// The recording of a real machine; left out if the trace is of a simulation.
+    #[schemars(with = "WireRecorded")]
+    #[serde(deserialize_with = "how_recorded", default, skip_serializing_if = "Option::is_none")]
     recorded: Option<Recorded>,
 }
 

@@ -2,7 +2,7 @@
 //! that formats and charts match no kind.
 
 use layland_model::note::{Description, Detail, NoteKind, ReadDetails};
-use layland_model::{CpuId, JobId, Note, ResourceId, Speed, Time};
+use layland_model::{CpuId, Criticality, JobId, MoveReason, Note, ResourceId, Speed, TaskId, Time};
 use smallvec::smallvec;
 
 /// A point in time that a chart shows.
@@ -141,6 +141,28 @@ impl MarkKind {
             ),
             MarkKind::Note(note) => note.describe(),
         }
+    }
+
+    /// Returns a mark of each kind, for the description of files.
+    pub(crate) fn samples() -> [MarkKind; 14] {
+        let (task, cpu, resource) = (TaskId(0), CpuId(0), ResourceId(0));
+        let job = JobId { task, seq: 0 };
+        [
+            MarkKind::BudgetExhausted(job, cpu),
+            MarkKind::CpuOnline(cpu),
+            MarkKind::CpuOffline(cpu),
+            MarkKind::Speed(cpu, Speed::UNIT),
+            MarkKind::Lock(job, resource, LockMark::Requested),
+            MarkKind::Lock(job, resource, LockMark::Granted),
+            MarkKind::Lock(job, resource, LockMark::Unlocked),
+            MarkKind::Suspended(job),
+            MarkKind::Resumed(job),
+            MarkKind::Note(Note::Moved { task, from: cpu, to: cpu, why: MoveReason::Placed }),
+            MarkKind::Note(Note::Throttled { task }),
+            MarkKind::Note(Note::Replenished { task, deadline: Time::ZERO }),
+            MarkKind::Note(Note::Indicator { cpu, level: Criticality(0) }),
+            MarkKind::Note(Note::Unlisted { task }),
+        ]
     }
 
     /// Builds a mark of a kind from its details, which are read in the order of

@@ -2,6 +2,7 @@
 
 use crate::Mark;
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A job as it is released.
@@ -54,20 +55,23 @@ pub struct Foreign {
 }
 
 /// The way in which a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnd {
     /// It executed all of its demand.
     Completed,
     /// It was aborted: by the policy, or because it, or the job before it, was late
     /// ([`OnMiss`](layland_model::OnMiss)).
+    #[schemars(description = "It was aborted or skipped.")]
     Aborted,
     /// Its task left.
     Left,
 }
 
 /// The answer of a kernel to a request that it refuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum Errno {
     /// `EBUSY`: admission control rejects the request.

@@ -144,7 +144,7 @@ fn simulations_and_traces() {
     for demo in demos() {
         let args = ["sim", &demo, "--until", "300ms", "--json", "--chart", "none"];
         printed(&args).iter().for_each(|document| holds(&sim, document, &args));
-        for policy in ["dl", "dl-sp", "apedf", "amc", "g-edf"] {
+        for policy in ["dl", "dl-sp", "apedf", "amc", "g-edf", "p-fp:locks=pip"] {
             let args = [
                 "sim",
                 &demo,
@@ -169,7 +169,7 @@ fn simulations_and_traces() {
             std::fs::remove_file(&file).expect("it was written");
         }
     }
-    assert!(kinds.len() >= 6, "{kinds:?}");
+    assert!(kinds.len() >= 9 && kinds.contains("granted"), "{kinds:?}");
     let explored = [
         "sim",
         "demo:robot",
@@ -297,6 +297,56 @@ fn runs_of_the_kernel() {
         let document = is("run", &args);
         assert_eq!(document["kernel"].is_object(), is_the_kernel, "{document:#}");
     }
+}
+
+/// Returns the subjects that the help lists.
+fn subjects() -> Vec<String> {
+    let help = String::from_utf8(run(&["schema", "--help"]).stdout).expect("the help is UTF-8");
+    let (_, listed) = help.split_once("[possible values: ").expect("the subjects are listed");
+    let (listed, _) = listed.split_once(']').expect("the list ends");
+    listed.split(',').map(|subject| subject.trim().to_owned()).collect()
+}
+
+/// Counts the objects in a schema, and finds those that accept other members than their own, the
+/// members without a description, and descriptions that refer to the program. A constant needs no
+/// description.
+fn look(schema: &Value, of: &str, objects: &mut usize, wrong: &mut Vec<String>) {
+    if let Value::Object(members) = &schema["properties"] {
+        *objects += 1;
+        if schema["additionalProperties"] != false {
+            wrong.push(format!("{of} accepts other members"));
+        }
+        let bare = |schema: &Value| !schema["description"].is_string() && schema["const"].is_null();
+        let bare = members.iter().filter(|(_, schema)| bare(schema));
+        wrong.extend(bare.map(|(name, _)| format!("{of}/{name} has no description")));
+    }
+    if let Some(text) = schema["description"].as_str()
+        && (text.contains("](") || text.contains("[`"))
+    {
+        wrong.push(format!("{of} has a link of Rust: {text}"));
+    }
+    match schema {
+        Value::Object(each) => each
+            .iter()
+            .for_each(|(name, value)| look(value, &format!("{of}/{name}"), objects, wrong)),
+        Value::Array(each) => each.iter().for_each(|value| look(value, of, objects, wrong)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn every_object_is_strict_and_every_member_is_described() {
+    let subjects = subjects();
+    assert!(subjects.len() > 20, "{subjects:?}");
+    let mut wrong = Vec::new();
+    for subject in &subjects {
+        schema(subject);
+        let document = printed(&["schema", subject]).remove(0);
+        let mut objects = 0;
+        look(&document, subject, &mut objects, &mut wrong);
+        assert!(objects > 0, "{subject} has no object");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// A schema that accepted everything would pass every test above.

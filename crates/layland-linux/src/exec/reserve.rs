@@ -99,7 +99,8 @@ pub enum Place {
 }
 
 /// The scheduling parameters of a thread, as the kernel reports them.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[schemars(inline)]
 pub struct Given {
     /// `SCHED_DEADLINE`, `SCHED_FIFO`, ..
     pub class: &'static str,

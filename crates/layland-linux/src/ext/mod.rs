@@ -46,7 +46,8 @@ const LATE_NS: u64 = 20_000_000;
 const DEAD_NS: u64 = 1_000_000_000;
 
 /// The counters of the engine `ext`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[schemars(rename = "ext_figures")]
 pub struct ExtFigures {
     /// The number of times that a CPU acted by the table and the policy then decided the same.
     pub right: u64,

@@ -21,13 +21,15 @@ use crate::machine::left::{as_doctor, of_unknown_runs};
 use crate::machine::register::Register;
 use crate::machine::rules::{Missing, enter_deadline};
 use layland_model::{Duration, counted};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io;
 use unrecorded::RecordedSwitches;
 
 /// The result of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It works.
@@ -42,8 +44,9 @@ pub enum State {
     Missing,
 }
 
-/// One finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(inline)]
 pub struct Finding {
     /// The name of the test.
     pub name: &'static str,

@@ -34,6 +34,7 @@ pub(crate) mod threads;
 pub mod throttling;
 pub(crate) mod undo;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Keeps every CPU from sleeping deeply for as long as it lives. The file is held open; the kernel
@@ -56,17 +57,20 @@ impl Awake {
 }
 
 /// The properties of a machine that affect its latencies, as far as it reports them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[schemars(rename = "machine")]
 pub struct Machine {
     /// The kernel's release.
     pub kernel: String,
-    /// The preemption of kernel code: `none`, `voluntary`, `full`, `lazy`, `rt`, or unknown.
+    /// The preemption of kernel code: `none`, `voluntary`, `full`, `lazy`, `rt`, or null if it is
+    /// not known.
     pub preemption: Option<String>,
     /// True if the machine is a guest of a hypervisor.
     pub virtual_machine: bool,
-    /// The source of the time.
+    /// The clock source; null if it is not known.
     pub clocksource: Option<String>,
-    /// Processor time of real-time threads per period, in microseconds; -1 is unlimited.
+    /// Processor time of real-time threads per period, in microseconds; -1 is unlimited,
+    /// and null if it is not known.
     pub rt_runtime_us: Option<i64>,
 }
 

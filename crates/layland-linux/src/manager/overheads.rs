@@ -1,6 +1,7 @@
 //! The overheads of the machine and the engine: distributions that the manager fills while it runs.
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The longest time that can be represented: ten minutes.
@@ -50,7 +51,8 @@ impl Distribution {
 }
 
 /// The figures of a distribution, in nanoseconds, to 1 %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[schemars(rename = "figures")]
 pub struct Figures {
     /// The number of values.
     pub count: u64,

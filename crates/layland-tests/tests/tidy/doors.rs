@@ -1,5 +1,6 @@
 //! Doors: only the command parses a command line. Python, the playground and programs in Rust build
-//! the questions as types, so that a misspelt or forgotten option does not compile.
+//! the questions as types, so that a misspelt or forgotten option does not compile. JSON that the
+//! command prints is a type, too.
 
 use super::manifests::{list, metadata, text};
 use super::{File, assert_none, files_below};
@@ -51,4 +52,24 @@ fn the_playground_is_built_without_the_command() {
     let others = needed.iter().filter(|needed| !needed.starts_with("dep:layland-"));
     let others: Vec<String> = others.map(|other| (*other).to_owned()).collect();
     assert_none(&others, "dependencies of the feature `answers` that are not of Layland");
+}
+
+/// Each document that the command prints is a type with a schema. A value that is built on the spot
+/// has none, and `layland schema` would need a description of it that is written by hand.
+#[test]
+fn the_command_prints_types() {
+    const OF_TESTS: &str = "crates/layland/src/commands/check/doors.rs";
+    let built = Regex::new(r"\bjson!\s*[({\[]").expect("a valid expression");
+    let is_built = |text: &str| built.is_match(text);
+    let mut found = Vec::new();
+    for file in files_below("crates/layland/src").iter().filter(|file| file.has_ending("rs")) {
+        if file.path == OF_TESTS {
+            assert!(is_built(&file.text), "values that are built are not recognized any more");
+            continue;
+        }
+        let code = file.text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let lines = code.lines().enumerate().filter(|(_, line)| is_built(line));
+        found.extend(lines.map(|(at, _)| format!("{}:{}", file.path, at + 1)));
+    }
+    assert_none(&found, "JSON that is built on the spot");
 }

@@ -1,8 +1,10 @@
 //! Self-describing values as members of an object: `kind`, and the details by name.
 
+use layland_model::MoveReason;
 use layland_model::note::{Description, Detail, ReadDetails, Value};
+use schemars::{Schema, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 /// A [`Description`] as members of an object.
 ///
@@ -52,6 +54,47 @@ impl Described {
         match members.keys().next() {
             None => Ok(found),
             Some(unknown) => Err(format!("a {noun} of kind `{kind}` has no `{unknown}`")),
+        }
+    }
+}
+
+/// Returns the schema of events with these descriptions, each of which has a time.
+pub(super) fn schema(descriptions: impl Iterator<Item = Description>) -> Schema {
+    let kinds = descriptions.map(|Description { kind, details }| {
+        let at = ("at", json!({ "description": "The time.", "type": "integer" }));
+        let name = ("kind", json!({ "const": kind.name }));
+        let details = details.iter().map(|detail| (detail.name(), of_detail(detail)));
+        let members = [at, name].into_iter().chain(details);
+        let members: Map<String, Json> =
+            members.map(|(name, schema)| (name.to_owned(), schema)).collect();
+        json!({
+            "description": kind.legend,
+            "type": "object",
+            "required": members.keys().collect::<Vec<_>>(),
+            "properties": members,
+        })
+    });
+    let kinds: Vec<Json> = kinds.collect();
+    json_schema!({ "description": "A further event.", "oneOf": kinds })
+}
+
+fn of_detail(detail: &Detail) -> Json {
+    let number =
+        |description| json!({ "description": description, "type": "integer", "minimum": 0 });
+    match detail {
+        Detail::Task(_) => number("The index of the task in `tasks`."),
+        Detail::Job(_) => number("The number of the job, from 0."),
+        Detail::Resource(_) => number("The resource."),
+        Detail::From(_) => number("The CPU before."),
+        Detail::Cpu(_) => number("The CPU."),
+        Detail::Level(_) => number("The criticality, from 0."),
+        Detail::Deadline(_) => json!({ "description": "The new deadline.", "type": "integer" }),
+        Detail::Speed(_) => {
+            json!({ "description": "The new speed, a fraction.", "type": "string" })
+        }
+        Detail::Why(_) => {
+            let words = MoveReason::ALL.map(MoveReason::name);
+            json!({ "description": "The reason for the move.", "enum": words })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Foreign, Lost, ThreadEvent, ThreadEventKind};
 use layland_model::{CpuId, TaskId, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The provenance of a trace of a real machine, with what is known and what is missing. A trace of
@@ -38,48 +39,78 @@ pub struct Recorded {
     pub thread_events: Vec<ThreadEvent>,
 }
 
-/// The serialized form.
-#[derive(Serialize, Deserialize)]
+/// The recording of a real machine.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireRecorded {
+    /// The kind of record.
     by: String,
+    /// True if a kernel wrote it.
     kernel: bool,
+    /// True if the beginnings and ends of jobs are inferred from sleeps.
     inferred: bool,
+    /// True if nothing that matters is missing.
     trustworthy: bool,
+    /// Time 0 on the clock of the record.
     origin_ns: i64,
+    /// The time from which the record is complete; null if it is not known which time of the set is
+    /// time 0.
     since: Option<i64>,
+    /// The end of the run, if that is not the end of the trace; null otherwise.
     until: Option<i64>,
+    /// The number of events that were lost.
     lost_events: u64,
+    /// The number of missing switches to tasks.
     unrecorded_switches: u64,
+    /// Doubts.
     remarks: Vec<String>,
+    /// The times at which threads that are not tasks had CPUs.
     foreign: Vec<WireForeign>,
+    /// Those of them that come before SCHED_DEADLINE.
     above: Vec<WireForeign>,
+    /// The events of threads under SCHED_DEADLINE.
     thread_events: Vec<WireThreadEvent>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A thread that is not a task had a CPU.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(rename = "foreign")]
 #[serde(deny_unknown_fields)]
 struct WireForeign {
+    /// The CPU.
     cpu: u32,
+    /// The beginning.
     start: i64,
+    /// The end.
     end: i64,
+    /// Its name.
     thread: String,
 }
 
-#[derive(Serialize, Deserialize)]
+/// An event of a thread.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(deny_unknown_fields)]
 struct WireThreadEvent {
+    /// The time.
     at: i64,
+    /// Its index in `tasks`.
     task: u32,
+    /// The kind.
     event: WireEvent,
-    /// Present for `got_cpu` only.
+    /// The CPU that it got. Present for `got_cpu` only.
+    #[schemars(with = "u32")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     cpu: Option<u32>,
+    /// True if no thread of SCHED_DEADLINE or above had it.
+    #[schemars(with = "bool")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     was_free: Option<bool>,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(rename_all = "snake_case")]
 enum WireEvent {
     WokeUp,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{at, id, naive};
-use crate::{Errno, Foreign, JobEnd, Lost, MarkKind, Scratch, Statistics, ThreadEvent};
+use crate::{Errno, Foreign, JobEnd, LockMark, Lost, MarkKind, Scratch, Statistics, ThreadEvent};
 use layland_model::{Criticality, Duration, MoveReason, Note, Rate, Speed, System};
 use proptest::prelude::*;
 
@@ -72,6 +72,37 @@ fn a_trace_reads_back_as_written() {
         let text = written(&trace, &labels, summary);
         assert_eq!(read_json(text.as_bytes()).unwrap(), (trace.clone(), labels.clone()));
         serde_json::from_str::<IgnoredAny>(&text).unwrap();
+    }
+}
+
+/// The schema has the kinds of the samples, and no others.
+#[test]
+fn every_kind_of_mark_has_a_sample() {
+    // A new kind does not compile here until it has a place, and then needs a sample.
+    let place = |kind: &MarkKind| match kind {
+        MarkKind::BudgetExhausted(..) => 0,
+        MarkKind::CpuOnline(_) => 1,
+        MarkKind::CpuOffline(_) => 2,
+        MarkKind::Speed(..) => 3,
+        MarkKind::Lock(_, _, LockMark::Requested) => 4,
+        MarkKind::Lock(_, _, LockMark::Granted) => 5,
+        MarkKind::Lock(_, _, LockMark::Unlocked) => 6,
+        MarkKind::Suspended(_) => 7,
+        MarkKind::Resumed(_) => 8,
+        MarkKind::Note(Note::Moved { .. }) => 9,
+        MarkKind::Note(Note::Throttled { .. }) => 10,
+        MarkKind::Note(Note::Replenished { .. }) => 11,
+        MarkKind::Note(Note::Indicator { .. }) => 12,
+        MarkKind::Note(Note::Unlisted { .. }) => 13,
+    };
+    let samples = MarkKind::samples();
+    let places: Vec<usize> = samples.iter().map(place).collect();
+    assert_eq!(places, (0..samples.len()).collect::<Vec<_>>());
+    assert_eq!(samples.len(), 14);
+    for kind in samples {
+        let text = serde_json::to_string(&Described::from(kind.describe())).unwrap();
+        let described: Described = serde_json::from_str(&text).unwrap();
+        assert_eq!(described.read("mark", MarkKind::read), Ok(kind));
     }
 }
 

@@ -1,22 +1,37 @@
 //! The contents of one line of the document, as written.
 
-use super::Described;
+use super::described::{self, Described};
 use crate::{Answer, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, Segment};
 use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-#[derive(Serialize, Deserialize)]
+/// A job; without `end` and `how` if it is pending.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireJob {
+    /// Its index in `tasks`.
     task: u32,
+    /// The number of the job, from 0.
     seq: u64,
+    /// Its arrival.
     arrival: i64,
+    /// The time at which it could run first.
     release: i64,
+    /// Its absolute deadline.
     deadline: i64,
+    /// Its end.
+    #[schemars(with = "i64")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     end: Option<i64>,
+    /// The kind of its end.
+    #[schemars(with = "JobEnd")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     how: Option<JobEnd>,
+    /// The work that it executed.
+    #[schemars(range(min = 0))]
     executed: i64,
 }
 
@@ -63,14 +78,23 @@ fn job_id(task: u32, seq: u64) -> JobId {
     JobId { task: TaskId(task), seq }
 }
 
-#[derive(Serialize, Deserialize)]
+/// A CPU holds a job.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireSegment {
+    /// Its index in `tasks`.
     task: u32,
+    /// The number of the job, from 0.
     seq: u64,
+    /// The CPU.
     cpu: u32,
+    /// The beginning.
     start: i64,
+    /// The end.
     end: i64,
+    /// The part of it that went to overheads; left out if none.
+    #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "is_zero", default)]
     overhead: i64,
 }
@@ -112,6 +136,21 @@ pub(super) struct WireMark {
     mark: Described,
 }
 
+/// Each kind has its own members, which it describes itself.
+impl JsonSchema for WireMark {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "mark".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        described::schema(MarkKind::samples().iter().map(MarkKind::describe))
+    }
+}
+
 impl From<&Mark> for WireMark {
     fn from(mark: &Mark) -> WireMark {
         WireMark { at: mark.at.ns(), mark: Described::from(mark.kind.describe()) }
@@ -126,13 +165,21 @@ impl TryFrom<WireMark> for Mark {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+/// The answer to a request.
+#[derive(JsonSchema, Serialize, Deserialize)]
+#[schemars(inline)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireAnswer {
+    /// The time.
     at: i64,
+    /// In words.
     request: String,
+    /// The reason of the refusal; left out if it was granted.
+    #[schemars(with = "String")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     refused: Option<String>,
+    /// The kernel's error number.
+    #[schemars(with = "Errno")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     errno: Option<Errno>,
 }

@@ -20,6 +20,7 @@ pub struct Summary {
     pub total: TaskSummary,
     /// Each task, in the order of the task set; empty if only the
     /// [totals](crate::Statistics::totals) were requested.
+    #[schemars(description = "Each task, in the order of the set.")]
     pub tasks: Vec<TaskSummary>,
     /// Each CPU, ascending.
     pub cpus: Vec<CpuSummary>,
@@ -58,6 +59,7 @@ pub struct Percentiles {
 /// A task in numbers: [`TaskCounters`] and what is derived from them.
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[schemars(rename = "task_summary")]
+#[schemars(description = "A task in numbers. A mean over no job is null.")]
 pub struct TaskSummary {
     /// Its name; `all` for all tasks together.
     pub name: String,

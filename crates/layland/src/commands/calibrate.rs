@@ -2,13 +2,15 @@
 //! platform.
 
 use super::run::{failure, rows};
+use crate::ui::document::{self, Named};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{files, table, terminal};
 use clap::Args;
 use layland_answers::values::time_of;
-use layland_linux::{Calibration, Changes, Machine};
+use layland_linux::{Calibration, Changes, Figures, Machine};
 use layland_model::{CpuSet, Duration, Index, Overheads};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -83,7 +85,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
         files::write(path, section.as_bytes())?;
     }
     if args.json {
-        terminal::result(&format!("{:#}\n", as_json(args, &calibration, &machine)))?;
+        document::print(&CalibrateDocument::of(args, &calibration, &machine))?;
         return Ok(Exit::Yes);
     }
     let mut text = String::new();
@@ -152,51 +154,120 @@ fn ratio(comparison: &layland_linux::Comparison) -> Option<f64> {
     Some(engine.p50_ns as f64 / raw.p50_ns as f64)
 }
 
-fn as_json(
-    args: &CalibrateArgs,
-    calibration: &Calibration,
-    machine: &Machine,
-) -> serde_json::Value {
-    let overheads = &calibration.overheads;
-    let named = |measured: &layland_linux::Measured| -> serde_json::Value {
-        let figures = measured.figures().into_iter();
-        figures
-            .map(|(name, figures)| (name.to_owned(), json!(figures)))
-            .collect::<serde_json::Map<_, _>>()
-            .into()
-    };
-    let comparisons: Vec<serde_json::Value> = (calibration.comparisons.iter())
-        .map(|comparison| {
-            json!({
-                "manager_shared": comparison.shared,
-                "bare": {
-                    "timer": comparison.raw.timer.figures(),
-                    "calls": comparison.raw.calls.figures(),
-                    "dispatch": comparison.raw.dispatch.figures(),
-                    "lost": comparison.raw.lost,
-                },
-                "engine": named(&comparison.engine),
-                "dispatch_ratio": ratio(comparison),
-            })
-        })
-        .collect();
-    json!({
-        "layland": env!("CARGO_PKG_VERSION"),
-        "command": "calibrate",
-        "machine": machine,
-        "quantile": args.quantile,
-        "overhead_ns": {
-            "release": overheads.release.ns(),
-            "scheduling": overheads.scheduling.ns(),
-            "context_switch": overheads.context_switch.ns(),
-            "migration": overheads.migration.ns(),
-            "interrupt": overheads.interrupt.ns(),
-            "tick": overheads.tick.ns(),
-            "tick_period": overheads.tick_period.ns(),
-        },
-        "comparisons": comparisons,
-        "two_cpus": calibration.two_cpus.as_ref().map(named),
-        "caveats": machine.caveats(),
-        "exit": Exit::Yes,
-    })
+/// The answer of `layland calibrate --json`.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct CalibrateDocument<'a> {
+    /// The version of Layland.
+    layland: &'static str,
+    #[schemars(extend("const" = "calibrate"))]
+    command: &'static str,
+    /// The properties of the machine that bound its latencies.
+    machine: &'a Machine,
+    /// The overheads are this quantile of the measurements.
+    quantile: f64,
+    /// The overheads for `[platform] overhead`.
+    overhead_ns: OverheadTimes,
+    /// With one CPU, and with two.
+    comparisons: Vec<Compared>,
+    /// The engine's measurements on two CPUs, by name; null if there is but one.
+    two_cpus: Option<Named<&'static str, Figures>>,
+    /// Properties of the machine that make the figures worse than they could be.
+    caveats: Vec<String>,
+    /// The result of the command.
+    exit: Exit,
+}
+
+/// The overheads.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct OverheadTimes {
+    /// Per release.
+    #[schemars(range(min = 0))]
+    release: i64,
+    /// Per decision.
+    #[schemars(range(min = 0))]
+    scheduling: i64,
+    /// Per switch.
+    #[schemars(range(min = 0))]
+    context_switch: i64,
+    /// Per migration.
+    #[schemars(range(min = 0))]
+    migration: i64,
+    /// Per interrupt.
+    #[schemars(range(min = 0))]
+    interrupt: i64,
+    /// Per tick.
+    #[schemars(range(min = 0))]
+    tick: i64,
+    /// Between ticks.
+    #[schemars(range(min = 0))]
+    tick_period: i64,
+}
+
+/// The engine beside the bare mechanism.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Compared {
+    /// True if the manager shares the CPU of the threads.
+    manager_shared: bool,
+    /// The bare mechanism.
+    bare: Bare,
+    /// The engine's measurements of itself, by name.
+    engine: Named<&'static str, Figures>,
+    /// The medians of the dispatch latency: engine over bare; null if one is missing.
+    dispatch_ratio: Option<f64>,
+}
+
+/// The bare mechanism. A distribution without values is null.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Bare {
+    /// The latency of the timer.
+    timer: Option<Figures>,
+    /// The time of the two calls into the kernel.
+    calls: Option<Figures>,
+    /// The latency of the dispatch.
+    dispatch: Option<Figures>,
+    /// Values that could not be measured.
+    lost: u64,
+}
+
+impl<'a> CalibrateDocument<'a> {
+    fn of(
+        args: &CalibrateArgs,
+        calibration: &Calibration,
+        machine: &'a Machine,
+    ) -> CalibrateDocument<'a> {
+        let overheads = &calibration.overheads;
+        let comparisons = calibration.comparisons.iter().map(|comparison| Compared {
+            manager_shared: comparison.shared,
+            bare: Bare {
+                timer: comparison.raw.timer.figures(),
+                calls: comparison.raw.calls.figures(),
+                dispatch: comparison.raw.dispatch.figures(),
+                lost: comparison.raw.lost,
+            },
+            engine: Named(comparison.engine.figures()),
+            dispatch_ratio: ratio(comparison),
+        });
+        CalibrateDocument {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "calibrate",
+            machine,
+            quantile: args.quantile,
+            overhead_ns: OverheadTimes {
+                release: overheads.release.ns(),
+                scheduling: overheads.scheduling.ns(),
+                context_switch: overheads.context_switch.ns(),
+                migration: overheads.migration.ns(),
+                interrupt: overheads.interrupt.ns(),
+                tick: overheads.tick.ns(),
+                tick_period: overheads.tick_period.ns(),
+            },
+            comparisons: comparisons.collect(),
+            two_cpus: calibration.two_cpus.as_ref().map(|two| Named(two.figures())),
+            caveats: machine.caveats(),
+            exit: Exit::Yes,
+        }
+    }
 }

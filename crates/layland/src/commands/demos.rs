@@ -1,9 +1,10 @@
 //! `layland demos`: the bundled task sets.
 
 use crate::ui::exit::{Exit, Outcome};
-use crate::ui::{names, terminal};
+use crate::ui::{document, names, terminal};
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -19,15 +20,44 @@ pub(crate) struct DemosArgs {
     pub json: bool,
 }
 
+/// The answer of `layland demos --json`, and of `layland demos NAME --json`.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+pub(crate) enum DemosDocument {
+    /// All.
+    All {
+        /// Each demo.
+        demos: Vec<Demo>,
+    },
+    /// One.
+    One {
+        /// `demo:NAME`.
+        name: String,
+        /// Its topic.
+        title: &'static str,
+        /// Its file.
+        text: &'static str,
+    },
+}
+
+/// A demo.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+pub(crate) struct Demo {
+    /// `demo:NAME`.
+    name: String,
+    /// Its topic.
+    title: &'static str,
+}
+
 pub(crate) fn run(args: &DemosArgs) -> Outcome {
     let demos = layland_config::demos();
     let Some(name) = &args.name else {
         if args.json {
-            let each: Vec<_> = demos
+            let each = demos
                 .iter()
-                .map(|demo| json!({ "name": format!("demo:{}", demo.name), "title": demo.title }))
-                .collect();
-            terminal::result(&format!("{:#}\n", json!({ "demos": each })))?;
+                .map(|demo| Demo { name: format!("demo:{}", demo.name), title: demo.title });
+            document::print(&DemosDocument::All { demos: each.collect() })?;
             return Ok(Exit::Yes);
         }
         let width = demos.iter().map(|demo| demo.name.len()).max().unwrap_or(0);
@@ -41,8 +71,11 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
     let name = name.strip_prefix("demo:").unwrap_or(name);
     let demo = layland_config::demo(name).ok_or_else(|| names::no_demo(name))?;
     if args.json {
-        let demo = json!({ "name": format!("demo:{}", demo.name), "title": demo.title, "text": demo.text });
-        terminal::result(&format!("{demo:#}\n"))?;
+        document::print(&DemosDocument::One {
+            name: format!("demo:{}", demo.name),
+            title: demo.title,
+            text: demo.text,
+        })?;
     } else {
         terminal::result(demo.text)?;
     }

@@ -2,13 +2,14 @@
 //! fix.
 
 use crate::ui::exit::{Exit, Message, Outcome};
-use crate::ui::terminal;
+use crate::ui::{document, terminal};
 use clap::Args;
 use layland_answers::values::time_of;
 use layland_linux::Register;
 use layland_linux::doctor::{Finding, State, examine, heal, left_behind};
 use layland_model::Duration;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +37,19 @@ pub(crate) struct DoctorArgs {
     pub json: bool,
 }
 
+/// The answer of `layland doctor --json`.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct DoctorDocument<'a> {
+    /// The version of Layland.
+    layland: &'static str,
+    #[schemars(extend("const" = "doctor"))]
+    command: &'static str,
+    /// Each of them.
+    findings: &'a [Finding],
+    /// The result of the command.
+    exit: Exit,
+}
+
 pub(crate) fn run(args: &DoctorArgs) -> Outcome {
     if args.clean {
         return clean();
@@ -43,13 +57,12 @@ pub(crate) fn run(args: &DoctorArgs) -> Outcome {
     let findings = examine(args.latency_for.ns().max(0));
     let exit = verdict(&findings);
     if args.json {
-        let document = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "doctor",
-            "findings": findings,
-            "exit": exit,
-        });
-        terminal::result(&format!("{document:#}\n"))?;
+        document::print(&DoctorDocument {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "doctor",
+            findings: &findings,
+            exit,
+        })?;
     } else {
         terminal::result(&text(&findings))?;
     }

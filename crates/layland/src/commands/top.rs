@@ -8,7 +8,7 @@ use super::exec::{cpus_of, thread_of};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::numbers::whole_u64;
 use crate::ui::table::{self, Style};
-use crate::ui::{interrupt, terminal};
+use crate::ui::{document, interrupt, terminal};
 use clap::Args;
 use layland_answers::values::length_of;
 use layland_interchange::infer::Thread;
@@ -17,7 +17,8 @@ use layland_linux::exec::{busy_times, processor_time};
 use layland_linux::tracefs::Instance;
 use layland_linux::{Changes, Member, Register, Reserved};
 use layland_model::Duration;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &TopArgs) -> Outcome {
         let now = Look::at(&members);
         let did = what_was_done(&members, &before, &now, seen.as_ref());
         if args.json {
-            terminal::result(&format!("{}\n", line(&did, &before, &now)))?;
+            document::print_line(&line(&did, &before, &now))?;
         } else {
             terminal::clear()?;
             terminal::result(&format!("{}\n", picture(args, &did, &before, &now)))?;
@@ -187,32 +188,91 @@ fn busy(before: &Look, now: &Look) -> Vec<(usize, f64)> {
     now.busy.iter().filter_map(of).collect()
 }
 
-fn line(did: &[Did<'_>], before: &Look, now: &Look) -> Value {
-    let of = |did: &Did<'_>| {
+/// A line of `layland top --json`: one interval.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct TopDocument<'a> {
+    /// The version of Layland.
+    layland: &'static str,
+    #[schemars(extend("const" = "top"))]
+    command: &'static str,
+    /// Its length.
+    length_ns: i64,
+    /// From wake-ups and sleeps: always.
+    #[schemars(extend("const" = true))]
+    are_responses_inferred: bool,
+    /// Each reservation.
+    reserved: Vec<Behaviour<'a>>,
+    /// The busy fraction of each CPU, in steps of 10 ms.
+    busy: Vec<Busy>,
+}
+
+/// The behaviour of a thread.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Behaviour<'a> {
+    /// The name of the reservation.
+    name: &'a str,
+    /// The program that has it.
+    member: &'a str,
+    /// The thread; null if there is none yet.
+    thread: Option<i32>,
+    /// The policy.
+    policy: &'a str,
+    /// The CPUs of the machine.
+    cpus: &'a [usize],
+    /// The fraction of the reservation that was used; null for a new thread.
+    used_of_reserved: Option<f64>,
+    /// Jobs that were observed from wake-up to sleep; null without the kernel's trace.
+    jobs: Option<usize>,
+    /// Their median response time; null if there was none.
+    response_p50_ns: Option<i64>,
+    /// The largest; null if there was none.
+    response_max_ns: Option<i64>,
+    /// The relative deadline.
+    deadline_ns: i64,
+    /// The number of late jobs; null without the kernel's trace.
+    late: Option<usize>,
+    /// The number of times that the reservation was used up before the job was done, or given up by
+    /// a yield; null without the kernel's trace.
+    throttled: Option<u64>,
+}
+
+/// A CPU.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Busy {
+    /// Its number.
+    cpu: usize,
+    /// From 0 to 1.
+    part: f64,
+}
+
+fn line<'a>(did: &[Did<'a>], before: &Look, now: &Look) -> TopDocument<'a> {
+    let of = |did: &Did<'a>| {
         let responses = did.responses.as_deref();
-        json!({
-            "name": did.reserved.name,
-            "member": did.member.name,
-            "thread": did.reserved.thread,
-            "policy": did.member.policy,
-            "cpus": did.member.cpus,
-            "used_of_reserved": did.used,
-            "jobs": responses.map(<[_]>::len),
-            "response_p50_ns": responses.and_then(median).map(Duration::ns),
-            "response_max_ns": responses.and_then(|all| all.last()).map(|last| last.ns()),
-            "deadline_ns": did.reserved.deadline_ns,
-            "late": did.late(),
-            "throttled": did.throttled,
-        })
+        Behaviour {
+            name: &did.reserved.name,
+            member: &did.member.name,
+            thread: did.reserved.thread,
+            policy: &did.member.policy,
+            cpus: &did.member.cpus,
+            used_of_reserved: did.used,
+            jobs: responses.map(<[_]>::len),
+            response_p50_ns: responses.and_then(median).map(Duration::ns),
+            response_max_ns: responses.and_then(|all| all.last()).map(|last| last.ns()),
+            deadline_ns: did.reserved.deadline_ns,
+            late: did.late(),
+            throttled: did.throttled,
+        }
     };
-    json!({
-        "layland": env!("CARGO_PKG_VERSION"),
-        "command": "top",
-        "length_ns": now.at_ns - before.at_ns,
-        "are_responses_inferred": true,
-        "reserved": did.iter().map(of).collect::<Vec<_>>(),
-        "busy": busy(before, now).iter().map(|(cpu, part)| json!({ "cpu": cpu, "part": part })).collect::<Vec<_>>(),
-    })
+    TopDocument {
+        layland: env!("CARGO_PKG_VERSION"),
+        command: "top",
+        length_ns: now.at_ns - before.at_ns,
+        are_responses_inferred: true,
+        reserved: did.iter().map(of).collect(),
+        busy: busy(before, now).into_iter().map(|(cpu, part)| Busy { cpu, part }).collect(),
+    }
 }
 
 fn picture(args: &TopArgs, did: &[Did<'_>], before: &Look, now: &Look) -> String {
@@ -316,7 +376,7 @@ mod tests {
         let seen = [(7, Thread { jobs, throttled: 2, ..Thread::default() })].into();
         let members = [member];
         let did = what_was_done(&members, &before, &now, Some(&seen));
-        let line = line(&did, &before, &now);
+        let line = serde_json::to_value(line(&did, &before, &now)).expect("it is JSON");
         let of = &line["reserved"][0];
         assert_eq!(
             (&of["used_of_reserved"], &of["jobs"], &of["late"], &of["throttled"]),

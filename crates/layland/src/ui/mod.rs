@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod chart;
 pub(crate) mod command_line;
+pub(crate) mod document;
 pub(crate) mod exit;
 #[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "tables alone say what made them"))]
 pub(crate) mod export;

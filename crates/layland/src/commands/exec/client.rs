@@ -5,12 +5,13 @@
 //! the connection, and so with this process.
 
 use super::args::ExecArgs;
+use super::follow;
 use super::groups::Groups;
+use super::list::{self, WouldBe};
 use super::machine::Machine;
 use super::seen::{About, Seen};
 use super::watch::{LATER_MS, watch};
 use super::wishes::{Sight, Wish};
-use super::{follow, list};
 use crate::commands::daemon::talk::{Answer, Ask, Wanted, Why, failure};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
@@ -21,7 +22,6 @@ use layland_linux::exec::{
     Asker, Given, Process, Program, Reserving, Signal, Signals, Thread, descendants, threads_of,
 };
 use layland_model::Task;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -247,16 +247,10 @@ impl Client<'_> {
         for wish in 0..self.wishes.len() {
             let admitted = self.request(wish, None)?;
             self.say_admitted(wish, &admitted);
-            slots.push(json!({ "name": admitted.name, "cpus": admitted.cpus }));
+            slots.push(WouldBe { name: admitted.name, cpus: admitted.cpus });
         }
         if self.args.json {
-            let document = json!({
-                "layland": env!("CARGO_PKG_VERSION"),
-                "command": "exec",
-                "would_be_admitted": slots,
-                "exit": Exit::Yes,
-            });
-            terminal::result(&format!("{document:#}\n"))?;
+            list::show_dry_run(slots)?;
         }
         Ok(Exit::Yes)
     }

@@ -9,7 +9,7 @@ use super::args::ExecArgs;
 use super::book::{self, Request};
 use super::foreign::Look;
 use super::groups::Groups;
-use super::list;
+use super::list::{self, WouldBe};
 use super::machine::Machine;
 use super::promise::Promise;
 use super::seen::{About, Seen};
@@ -29,7 +29,6 @@ use layland_linux::exec::{
 use layland_linux::{Admitting, Member, Reserved, Rules};
 use layland_model::{CpuSet, Index, Task, visible};
 use layland_policy::Registry;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -528,18 +527,11 @@ impl Follower<'_> {
     fn tell_dry_run(&mut self) -> Outcome {
         self.say_admitted();
         if self.args.json {
-            let slots: Vec<_> = self
+            let slots = self
                 .slots
                 .iter()
-                .map(|slot| json!({ "name": slot.name, "cpus": slot.cpus.to_string() }))
-                .collect();
-            let document = json!({
-                "layland": env!("CARGO_PKG_VERSION"),
-                "command": "exec",
-                "would_be_admitted": slots,
-                "exit": Exit::Yes,
-            });
-            terminal::result(&format!("{document:#}\n"))?;
+                .map(|slot| WouldBe { name: slot.name.clone(), cpus: slot.cpus.to_string() });
+            list::show_dry_run(slots.collect())?;
         }
         Ok(Exit::Yes)
     }

@@ -1,23 +1,22 @@
 //! Lists the admitted programs of this machine, and how the kernel schedules each thread.
 
-use crate::ui::exit::{Exit, Outcome};
+use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
-use crate::ui::terminal;
+use crate::ui::{document, terminal};
 use layland_linux::exec::{Given, Tid};
 use layland_linux::{Member, Reserved};
 use layland_model::{CpuId, CpuSet, Duration, Index};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub(super) fn show(as_json: bool, members: &[Member]) -> Outcome {
     if as_json {
-        let members: Vec<Value> = members.iter().map(document).collect();
-        let document = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "exec",
-            "members": members,
-            "exit": Exit::Yes,
-        });
-        terminal::result(&format!("{document:#}\n"))?;
+        document::print(&ExecDocument::Members {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "exec",
+            members: members.iter().map(Listed::of).collect(),
+            exit: Exit::Yes,
+        })?;
     } else if members.is_empty() {
         terminal::talk("nothing is admitted on this machine");
     } else {
@@ -104,31 +103,125 @@ pub(super) fn said(given: &Given) -> String {
     text
 }
 
-fn document(member: &Member) -> Value {
-    let reserved: Vec<Value> = member
-        .reserved
-        .iter()
-        .map(|reserved| {
-            json!({
-                "name": reserved.name,
-                "thread": reserved.thread,
-                "runtime_ns": reserved.runtime_ns,
-                "deadline_ns": reserved.deadline_ns,
-                "period_ns": reserved.period_ns,
-                "guarantee": if reserved.is_hard { "deadlines" } else { "tardiness" },
-                "kernel": given(reserved),
-            })
-        })
-        .collect();
-    json!({
-        "name": member.name,
-        "pid": member.pid,
-        "is_elsewhere": member.is_elsewhere(),
-        "runs": member.what,
-        "policy": member.policy,
-        "cpus": member.cpus,
-        "is_partition": member.is_partition,
-        "reserved": reserved,
-        "withdrawn": member.withdrawn,
+/// Prints what a dry run found.
+pub(super) fn show_dry_run(would_be_admitted: Vec<WouldBe>) -> Result<(), Failure> {
+    document::print(&ExecDocument::DryRun {
+        layland: env!("CARGO_PKG_VERSION"),
+        command: "exec",
+        would_be_admitted,
+        exit: Exit::Yes,
     })
+}
+
+/// The answer of `layland exec --list --json`, or of `--dry-run --json`.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+pub(crate) enum ExecDocument<'a> {
+    /// The admitted programs.
+    Members {
+        /// The version of Layland.
+        layland: &'static str,
+        #[schemars(extend("const" = "exec"))]
+        command: &'static str,
+        /// The admitted programs of this machine.
+        members: Vec<Listed<'a>>,
+        /// The result of the command.
+        exit: Exit,
+    },
+    /// A dry run.
+    DryRun {
+        /// The version of Layland.
+        layland: &'static str,
+        #[schemars(extend("const" = "exec"))]
+        command: &'static str,
+        /// The reservations that would be admitted, and their CPUs.
+        would_be_admitted: Vec<WouldBe>,
+        /// The result of the command.
+        exit: Exit,
+    },
+}
+
+/// A reservation that would be admitted.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+pub(crate) struct WouldBe {
+    /// The name that it would have.
+    pub name: String,
+    /// The CPUs, as in `0-1,3`.
+    pub cpus: String,
+}
+
+/// Programs with reservations, under one policy on some CPUs.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+pub(crate) struct Listed<'a> {
+    /// Its name, as in `--leave NAME`.
+    name: &'a str,
+    /// The process that looks after it, in its own PID namespace.
+    pid: u32,
+    /// True if it is of another PID namespace, as in a container: its threads are null then.
+    is_elsewhere: bool,
+    /// The command, or the name of the program.
+    runs: &'a str,
+    /// The policy.
+    policy: &'a str,
+    /// The CPUs of the machine.
+    cpus: &'a [usize],
+    /// True if they are a root domain of their own.
+    is_partition: bool,
+    /// Its reservations.
+    reserved: Vec<ListedReservation<'a>>,
+    /// The reasons why the promise no longer holds; empty as long as it holds.
+    withdrawn: &'a [String],
+}
+
+/// A reservation.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct ListedReservation<'a> {
+    /// Its name.
+    name: &'a str,
+    /// The thread that has it; null if there is none yet.
+    thread: Option<i32>,
+    /// Processor time in each period.
+    runtime_ns: i64,
+    /// Relative deadline.
+    deadline_ns: i64,
+    /// Period.
+    period_ns: i64,
+    /// The promise.
+    #[schemars(extend("enum" = ["deadlines", "tardiness"]))]
+    guarantee: &'static str,
+    /// The scheduling of the thread by the kernel now; null if it has ended.
+    kernel: Option<Given>,
+}
+
+impl Listed<'_> {
+    fn of(member: &Member) -> Listed<'_> {
+        Listed {
+            name: &member.name,
+            pid: member.pid,
+            is_elsewhere: member.is_elsewhere(),
+            runs: &member.what,
+            policy: &member.policy,
+            cpus: &member.cpus,
+            is_partition: member.is_partition,
+            reserved: member.reserved.iter().map(ListedReservation::of).collect(),
+            withdrawn: &member.withdrawn,
+        }
+    }
+}
+
+impl ListedReservation<'_> {
+    fn of(reserved: &Reserved) -> ListedReservation<'_> {
+        ListedReservation {
+            name: &reserved.name,
+            thread: reserved.thread,
+            runtime_ns: reserved.runtime_ns,
+            deadline_ns: reserved.deadline_ns,
+            period_ns: reserved.period_ns,
+            guarantee: if reserved.is_hard { "deadlines" } else { "tardiness" },
+            kernel: given(reserved),
+        }
+    }
 }

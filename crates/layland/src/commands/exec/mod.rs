@@ -36,7 +36,7 @@ use layland_linux::{Admitting, Member, Register};
 use layland_policy::Registry;
 
 pub(crate) use args::{EXAMPLES, ExecArgs, SOCKET};
-pub(crate) use list::{cpus as cpus_of, thread as thread_of};
+pub(crate) use list::{ExecDocument, cpus as cpus_of, thread as thread_of};
 
 pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     if args.list {

@@ -9,7 +9,7 @@ mod named;
 
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::numbers::whole;
-use crate::ui::terminal;
+use crate::ui::{document, terminal};
 use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::chains::ChainAnalysis;
@@ -19,7 +19,8 @@ use layland_guarantee::search::{
 };
 use layland_model::Algorithm;
 use layland_policy::{Registry, Values};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -55,6 +56,29 @@ struct Entry {
     citations: Vec<Citation>,
 }
 
+/// The answer of `layland explain --json`.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct ExplainDocument<'a> {
+    /// Each of them.
+    codes: Vec<Code<'a>>,
+}
+
+/// An entry.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Code<'a> {
+    /// Its name.
+    code: &'a str,
+    /// Its kind: a test, a diagnostic, a policy ..
+    sort: &'static str,
+    /// In a sentence.
+    title: &'a str,
+    /// Paragraphs.
+    text: &'a [String],
+    /// The keys of its sources.
+    cite: Vec<&'static str>,
+}
+
 pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     if let (Some(policy), Some(set)) = (&args.policy, &args.code) {
         return draw::draw(registry, args, set, policy);
@@ -62,8 +86,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     let entries = entries(registry);
     let Some(code) = &args.code else {
         if args.json {
-            let all: Vec<Value> = entries.iter().map(as_json).collect();
-            terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
+            document::print(&ExplainDocument { codes: entries.iter().map(Code::of).collect() })?;
         } else {
             terminal::result(&format!(
                 "{}\n{}\n",
@@ -85,8 +108,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
         return Err(named::unknown(registry, code, entries.iter().chain(&named)));
     }
     if args.json {
-        let all: Vec<Value> = found.into_iter().map(as_json).collect();
-        terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
+        document::print(&ExplainDocument { codes: found.into_iter().map(Code::of).collect() })?;
     } else {
         terminal::result(&found.into_iter().map(explain).collect::<Vec<_>>().join("\n"))?;
     }
@@ -120,15 +142,16 @@ fn explain(entry: &Entry) -> String {
     text
 }
 
-fn as_json(entry: &Entry) -> Value {
-    let keys: Vec<&str> = entry.citations.iter().map(|citation| citation.key).collect();
-    json!({
-        "code": entry.code,
-        "sort": entry.sort,
-        "title": entry.title,
-        "text": entry.text,
-        "cite": keys,
-    })
+impl Code<'_> {
+    fn of(entry: &Entry) -> Code<'_> {
+        Code {
+            code: &entry.code,
+            sort: entry.sort,
+            title: &entry.title,
+            text: &entry.text,
+            cite: entry.citations.iter().map(|citation| citation.key).collect(),
+        }
+    }
 }
 
 /// Returns the policies that implement one of these algorithms when they are given an option, with

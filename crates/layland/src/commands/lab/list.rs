@@ -2,27 +2,85 @@
 
 use super::{Chosen, Which, failed, names};
 use crate::ui::exit::{Exit, Outcome};
-use crate::ui::terminal;
-use layland_lab::packaged;
+use crate::ui::{document, terminal};
+use layland_lab::{Experiment, packaged};
 use layland_policy::Registry;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The answer of `layland lab list --json`.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Experiments<'a> {
+    /// Each experiment.
+    experiments: Vec<Listed<'a>>,
+}
+
+/// An experiment.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Listed<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Its title.
+    title: &'a str,
+    /// The paper.
+    source: &'a str,
+    /// Sets per point.
+    sets: u64,
+    /// The names of its figures.
+    figures: Vec<&'a str>,
+    /// The names of its claims.
+    claims: Vec<&'a str>,
+}
+
+/// The answer of `layland lab units --json`.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Units<'a> {
+    /// Its name.
+    experiment: &'a str,
+    /// The provenance.
+    provenance: String,
+    /// The identity of the build: a hash of its sources or a commit; empty if neither is known.
+    build: &'static str,
+    /// The folder of the results.
+    folder: Cow<'a, str>,
+    /// The number of measured units.
+    done: usize,
+    /// Each unit, in the order of the results.
+    units: Vec<Unit>,
+}
+
+/// A block of task sets of one point.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Unit {
+    /// A hash of everything that its results depend on.
+    #[schemars(regex(pattern = "^[0-9a-f]{32}$"))]
+    name: String,
+    /// The name of its grid.
+    grid: String,
+    /// The values of the axes, by their names.
+    at: BTreeMap<String, String>,
+    /// The number of the first task set, and that after the last.
+    sets: [u64; 2],
+    /// True if the folder has its results.
+    is_done: bool,
+}
 
 pub(super) fn list(as_json: bool) -> Outcome {
-    let all = packaged::ALL.iter().map(packaged::Packaged::experiment);
+    let all: Vec<Experiment> = packaged::ALL.iter().map(packaged::Packaged::experiment).collect();
     if as_json {
-        let each: Vec<serde_json::Value> = all
-            .map(|experiment| {
-                json!({
-                    "name": experiment.name,
-                    "title": experiment.title,
-                    "source": experiment.source,
-                    "sets": experiment.sets,
-                    "figures": names(experiment.figures.iter().map(|figure| &figure.name)),
-                    "claims": names(experiment.claims.iter().map(|claim| &claim.name)),
-                })
-            })
-            .collect();
-        terminal::result(&format!("{:#}\n", json!({ "experiments": each })))?;
+        let each = all.iter().map(|experiment| Listed {
+            name: &experiment.name,
+            title: &experiment.title,
+            source: &experiment.source,
+            sets: experiment.sets,
+            figures: names(experiment.figures.iter().map(|figure| &figure.name)),
+            claims: names(experiment.claims.iter().map(|claim| &claim.name)),
+        });
+        document::print(&Experiments { experiments: each.collect() })?;
         return Ok(Exit::Yes);
     }
     let mut text = String::new();
@@ -52,28 +110,25 @@ pub(super) fn units(registry: &Registry, which: &Which, as_json: bool) -> Outcom
     let plan = runner.plan(&chosen.figures).map_err(failed)?;
     let mut done = 0;
     if as_json {
-        let units: Vec<serde_json::Value> = runner
-            .listed(&plan)
-            .map(|unit| {
-                done += usize::from(unit.is_done);
-                json!({
-                    "name": unit.name,
-                    "grid": unit.grid,
-                    "at": unit.at.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-                    "sets": [unit.sets.start, unit.sets.end],
-                    "is_done": unit.is_done,
-                })
-            })
-            .collect();
-        let document = json!({
-            "experiment": chosen.experiment.name,
-            "provenance": chosen.experiment.provenance(),
-            "build": layland_lab::BUILD,
-            "folder": chosen.folder,
-            "done": done,
-            "units": units,
+        let units = runner.listed(&plan).map(|unit| {
+            done += usize::from(unit.is_done);
+            Unit {
+                at: unit.at.iter().cloned().collect(),
+                name: unit.name,
+                grid: unit.grid,
+                sets: [unit.sets.start, unit.sets.end],
+                is_done: unit.is_done,
+            }
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        let units = units.collect();
+        document::print(&Units {
+            experiment: &chosen.experiment.name,
+            provenance: chosen.experiment.provenance(),
+            build: layland_lab::BUILD,
+            folder: chosen.folder.to_string_lossy(),
+            done,
+            units,
+        })?;
         return Ok(Exit::Yes);
     }
     let mut out = terminal::Results::default();

@@ -2,24 +2,28 @@
 
 mod list;
 mod part;
+mod ran;
 mod real;
 mod show;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::numbers::{whole, whole_u64};
-use crate::ui::{self, input, interrupt, terminal, threads};
+use crate::ui::{self, document, input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
 use layland_lab::{
-    EngineRuns, Experiment, Judged, LabError, Part, Progress, Results, Runner, Share, ThreadRuns,
-    claims_text, judge, packaged, parse_horizon, table_text,
+    EngineRuns, Experiment, LabError, Part, Progress, Runner, Share, ThreadRuns, claims_text,
+    judge, packaged, parse_horizon, table_text,
 };
 use layland_policy::Registry;
 use real::OnThreads;
-use serde_json::json;
 use show::Show;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use twox_hash::XxHash3_128;
+
+pub(crate) use list::{Experiments, Units};
+pub(crate) use part::PartDocument;
+pub(crate) use ran::RanDocument;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -310,8 +314,8 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     let judged = judge(experiment, &results);
     let exit = if results.is_complete() { Exit::Yes } else { Exit::Interrupted };
     if args.json {
-        let document = as_json(experiment, &results, &judged, folder, &written, exit);
-        terminal::result(&format!("{document:#}\n"))?;
+        let document = RanDocument::of(experiment, &results, &judged, folder, &written, exit);
+        document::print(&document)?;
     } else {
         let mut text = claims_text(experiment, &results, &judged);
         for table in &experiment.tables {
@@ -380,43 +384,4 @@ fn failed(error: LabError) -> Failure {
 fn warn_of_damage(shard: &Path) {
     let message = format!("{} is damaged: its unit is measured again", shard.display());
     terminal::warn(&message, None);
-}
-
-fn as_json(
-    experiment: &Experiment,
-    results: &Results,
-    judged: &[Judged<'_>],
-    folder: &Path,
-    written: &[PathBuf],
-    exit: Exit,
-) -> serde_json::Value {
-    let claims: Vec<serde_json::Value> = judged
-        .iter()
-        .map(|judged| {
-            json!({
-                "name": judged.claim.name,
-                "text": judged.claim.text,
-                "source": judged.claim.source,
-                "figures": judged.claim.figures.iter()
-                    .map(|&at| experiment.figures[at].name.as_str()).collect::<Vec<_>>(),
-                "here": judged.judgement.name(),
-                "compared": judged.compared,
-                "agree": judged.agree,
-                "of": judged.of,
-                "even": judged.even,
-                "against": judged.against,
-            })
-        })
-        .collect();
-    json!({
-        "experiment": experiment.name,
-        "provenance": experiment.provenance(),
-        "complete": results.is_complete(),
-        "units": results.units,
-        "done": results.done,
-        "claims": claims,
-        "folder": folder,
-        "files": written,
-        "exit": exit,
-    })
 }

@@ -2,10 +2,35 @@
 
 use super::{Chosen, ExperimentArgs, Show, failed, warn_of_damage};
 use crate::ui::exit::{Exit, Outcome};
-use crate::ui::{interrupt, terminal, threads};
+use crate::ui::{document, interrupt, terminal, threads};
 use layland_lab::{Part, Progress, Runner};
 use layland_policy::Registry;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// The answer of `layland lab run --json` with `--shard` or `--units`.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct PartDocument<'a> {
+    /// Its name.
+    experiment: &'a str,
+    /// The provenance.
+    provenance: String,
+    /// The part, as in `3/200`; null if units were named.
+    part: Option<String>,
+    /// True if all units were to be measured after the part.
+    until_done: bool,
+    /// True if everything that was to be measured is measured.
+    complete: bool,
+    /// The number of units of the part; with `until_done`, of the experiment.
+    units: usize,
+    /// The number of them that are measured.
+    done: usize,
+    /// The folder of the results.
+    folder: Cow<'a, str>,
+    /// The result of the command.
+    exit: Exit,
+}
 
 /// Measures a part. Nothing is drawn until every part is finished.
 pub(super) fn run(
@@ -29,21 +54,20 @@ pub(super) fn run(
     let is_complete = done == units;
     let exit = if is_complete { Exit::Yes } else { Exit::Interrupted };
     if args.json {
-        let document = json!({
-            "experiment": chosen.experiment.name,
-            "provenance": chosen.experiment.provenance(),
-            "part": match part {
+        document::print(&PartDocument {
+            experiment: &chosen.experiment.name,
+            provenance: chosen.experiment.provenance(),
+            part: match part {
                 Part::Share(share) => Some(share.to_string()),
                 Part::Named(_) => None,
             },
-            "until_done": args.until_done,
-            "complete": is_complete,
-            "units": units,
-            "done": done,
-            "folder": chosen.folder,
-            "exit": exit,
-        });
-        terminal::result(&format!("{document:#}\n"))?;
+            until_done: args.until_done,
+            complete: is_complete,
+            units,
+            done,
+            folder: chosen.folder.to_string_lossy(),
+            exit,
+        })?;
     } else if !is_complete {
         terminal::talk(&format!("interrupted: {done} of {units} units are measured"));
     } else if !args.quiet {

@@ -3,13 +3,14 @@
 mod read;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::{input, table, terminal};
+use crate::ui::{document, input, table, terminal};
 use clap::Args;
 use layland_answers::values::length_of;
 use layland_model::{Duration, Rate, Time};
 use layland_ros::bounds::{self, Bounds, NoBound};
 use layland_ros::{Arrivals, Executor, Record, run as simulate};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Ros2Args) -> Outcome {
     let answer = Answer::of(executor, record, until);
     let exit = answer.exit();
     if args.json {
-        terminal::result(&format!("{:#}\n", answer.json(exit)))?;
+        document::print(&answer.document(exit))?;
     } else {
         let style = table::Style { ascii: args.ascii, colours: terminal::colours() };
         terminal::result(&answer.text(style))?;
@@ -197,54 +198,118 @@ impl Answer {
         }
     }
 
-    fn json(&self, exit: Exit) -> Value {
+    fn document(&self, exit: Exit) -> Ros2Document<'_> {
         let ns = |time: Option<Duration>| time.map(Duration::ns);
-        let callbacks: Vec<Value> = self
-            .executor
-            .callbacks
-            .iter()
-            .enumerate()
-            .map(|(at, callback)| {
-                let bounds: Vec<Value> = self.bounds[at]
-                    .found
-                    .iter()
-                    .map(|bound| json!({ "analysis": bound.analysis.name(), "bound_ns": bound.response.ns() }))
-                    .collect();
-                json!({
-                    "name": callback.name,
-                    "kind": callback.kind.name(),
-                    "wcet_ns": callback.wcet.ns(),
-                    "seen_ns": ns(self.record.longest_response(at)),
-                    "bound_ns": ns(self.bounds[at].best().map(|bound| bound.response)),
-                    "bounds": bounds,
-                    "deadline_ns": ns(callback.deadline),
-                    "kept": self.verdict(at).map(Exit::name),
-                    "no_bound": self.bounds[at].none.map(|none| self.why(none)),
-                })
-            })
-            .collect();
-        let chains: Vec<Value> = self
-            .chains
-            .iter()
-            .map(|chain| {
-                let names: Vec<&str> =
-                    chain.path.iter().map(|&at| self.executor.callbacks[at].name.as_str()).collect();
-                json!({ "callbacks": names, "seen_ns": ns(chain.seen), "bound_ns": ns(chain.bound.ok()) })
-            })
-            .collect();
-        json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "ros2",
-            "executor": self.executor.kind.name(),
-            "until_ns": self.until.ns(),
-            "jobs": self.record.jobs.len(),
-            "polls": self.record.polls.len(),
-            "waiting": self.record.waiting,
-            "callbacks": callbacks,
-            "chains": chains,
-            "exit": exit,
-        })
+        let callbacks = self.executor.callbacks.iter().enumerate().map(|(at, callback)| {
+            let bounds = self.bounds[at].found.iter().map(|bound| CallbackBound {
+                analysis: bound.analysis.name(),
+                bound_ns: bound.response.ns(),
+            });
+            CallbackTimes {
+                name: &callback.name,
+                kind: callback.kind.name(),
+                wcet_ns: callback.wcet.ns(),
+                seen_ns: ns(self.record.longest_response(at)),
+                bound_ns: ns(self.bounds[at].best().map(|bound| bound.response)),
+                bounds: bounds.collect(),
+                deadline_ns: ns(callback.deadline),
+                kept: self.verdict(at).map(Exit::name),
+                no_bound: self.bounds[at].none.map(|none| self.why(none)),
+            }
+        });
+        let name = |&at: &usize| self.executor.callbacks[at].name.as_str();
+        let chains = self.chains.iter().map(|chain| ChainTimes {
+            callbacks: chain.path.iter().map(name).collect(),
+            seen_ns: ns(chain.seen),
+            bound_ns: ns(chain.bound.ok()),
+        });
+        Ros2Document {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "ros2",
+            executor: self.executor.kind.name(),
+            until_ns: self.until.ns(),
+            jobs: self.record.jobs.len(),
+            polls: self.record.polls.len(),
+            waiting: self.record.waiting,
+            callbacks: callbacks.collect(),
+            chains: chains.collect(),
+            exit,
+        }
     }
+}
+
+/// The answer of `layland ros2 --json`. Times are nanoseconds.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Ros2Document<'a> {
+    /// The version of Layland.
+    layland: &'static str,
+    #[schemars(extend("const" = "ros2"))]
+    command: &'static str,
+    /// Its kind.
+    executor: &'static str,
+    /// All activations before this time were simulated.
+    #[schemars(range(min = 0))]
+    until_ns: i64,
+    /// The number of jobs that began.
+    jobs: usize,
+    /// The number of polling points.
+    polls: usize,
+    /// Activations that wait when the supply ends.
+    waiting: usize,
+    /// In the order of the file.
+    callbacks: Vec<CallbackTimes<'a>>,
+    /// The paths along `next`.
+    chains: Vec<ChainTimes<'a>>,
+    /// The result of the command.
+    exit: Exit,
+}
+
+/// A callback.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct CallbackTimes<'a> {
+    /// Its name.
+    name: &'a str,
+    /// The source of its activations.
+    kind: &'static str,
+    /// The longest execution time.
+    #[schemars(range(min = 0))]
+    wcet_ns: i64,
+    /// The longest response in the simulation; null if there was none.
+    seen_ns: Option<i64>,
+    /// The smallest bound; null if there is none.
+    bound_ns: Option<i64>,
+    /// Every bound.
+    bounds: Vec<CallbackBound>,
+    /// Relative to the activation; null if it has none.
+    deadline_ns: Option<i64>,
+    /// The verdict about the deadline, in words; null without one.
+    kept: Option<&'static str>,
+    /// The reason why there is no bound, or null.
+    no_bound: Option<String>,
+}
+
+/// A bound.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct CallbackBound {
+    /// The analysis that gives it.
+    analysis: &'static str,
+    /// A bound on response times.
+    #[schemars(range(min = 0))]
+    bound_ns: i64,
+}
+
+/// A chain.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct ChainTimes<'a> {
+    /// Their names.
+    callbacks: Vec<&'a str>,
+    /// The longest latency in the simulation; null if there was none.
+    seen_ns: Option<i64>,
+    /// A bound on latencies; null if there is none.
+    bound_ns: Option<i64>,
 }
 
 fn activation(executor: &Executor, at: usize) -> String {

@@ -7,8 +7,6 @@ use crate::ui::exit::Failure;
 use layland_linux::FifoOptions;
 use layland_model::System;
 use layland_policy::Policy;
-#[cfg(feature = "ext")]
-use serde_json::json;
 
 /// Runs the set on the requested engine.
 pub(super) fn carry_out(
@@ -65,11 +63,13 @@ pub(super) fn ahead(_outcome: &layland_linux::Outcome) -> Option<String> {
 
 /// Returns the counts of the engine `ext`, if it ran.
 #[cfg(feature = "ext")]
-pub(super) fn ext_figures(outcome: &layland_linux::Outcome) -> serde_json::Value {
-    json!(outcome.ext)
+pub(super) fn ext_figures(
+    outcome: &layland_linux::Outcome,
+) -> Option<layland_linux::ext::ExtFigures> {
+    outcome.ext
 }
 
 #[cfg(not(feature = "ext"))]
-pub(super) fn ext_figures(_outcome: &layland_linux::Outcome) -> serde_json::Value {
-    serde_json::Value::Null
+pub(super) fn ext_figures(_outcome: &layland_linux::Outcome) -> Option<()> {
+    None
 }

@@ -1,6 +1,9 @@
 //! `layland run --engine deadline`: the kernel's own SCHED_DEADLINE.
 
 use super::args::{Requests, RunArgs};
+use super::document::{
+    Deadline, KernelInversion, KernelRequest, KernelRun, KernelTask, RunDocument,
+};
 use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, refused, what};
@@ -11,7 +14,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table;
-use crate::ui::{chart, interrupt, terminal};
+use crate::ui::{chart, document, interrupt, terminal};
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, Ran, run as run_plan};
 use layland_linux::{Changes, Machine};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
@@ -20,7 +23,6 @@ use layland_policy::{Registry, SystemRefusal};
 use layland_report::{Line, Severity};
 use layland_trace::inversion::{Inversion, inversions, tardiness};
 use layland_trace::{Labels, Statistics, Summary};
-use serde_json::json;
 use std::sync::atomic::Ordering;
 
 /// A kernel inversion up to this length is attributed to latency.
@@ -92,7 +94,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         answer.recorded().write(output, args.quiet)?;
     }
     if args.json {
-        terminal::result(&format!("{:#}\n", answer.as_json()))?;
+        document::print(&answer.document())?;
     } else {
         terminal::result(&answer.as_text())?;
     }
@@ -320,60 +322,51 @@ impl Answer<'_> {
         text
     }
 
-    fn kernel_as_json(&self) -> serde_json::Value {
+    fn kernel_document(&self) -> KernelRun<'_> {
         let system = &self.set.system;
         let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.number());
         let told = tardiness(&self.ran.trace, system.tasks.len(), PARTS);
-        let tasks: Vec<serde_json::Value> = (system.tasks.iter())
-            .map(|(id, task)| {
-                let own = self.ran.trace.segments.iter().filter(|segment| segment.job.task == id);
-                json!({
-                    "name": task.name,
-                    "got_ns": own.map(|segment| (segment.end - segment.start).ns()).sum::<i64>(),
-                    "reserved_ns": task.reservation().ns(),
-                    "period_ns": task.period.ns(),
-                    "tardiness_over_time_ns":
-                        told[id].iter().map(|late| late.ns()).collect::<Vec<_>>(),
-                })
-            })
-            .collect();
-        let answers: Vec<serde_json::Value> = (self.ran.trace.answers.iter())
-            .map(|answer| {
-                json!({
-                    "at_ns": answer.at.ns(), "request": answer.request, "refused": answer.refused,
-                })
-            })
-            .collect();
-        let inversions = self.inversions().map(|found| {
-            let one = |one: &Inversion| {
-                json!({
-                    "from_ns": one.from.ns(),
-                    "to_ns": one.to.ns(),
-                    "waiting": name(one.waiting),
-                    "running": one.running.map(name),
-                    "cpu": one.cpu.0,
-                })
-            };
-            found.iter().map(one).collect::<Vec<_>>()
+        let tasks = system.tasks.iter().map(|(id, task)| {
+            let own = self.ran.trace.segments.iter().filter(|segment| segment.job.task == id);
+            KernelTask {
+                name: &task.name,
+                got_ns: own.map(|segment| (segment.end - segment.start).ns()).sum(),
+                reserved_ns: task.reservation().ns(),
+                period_ns: task.period.ns(),
+                tardiness_over_time_ns: told[id].iter().map(|late| late.ns()).collect(),
+            }
         });
-        json!({ "tasks": tasks, "requests": answers, "inversions": inversions })
+        let requests = self.ran.trace.answers.iter().map(|answer| KernelRequest {
+            at_ns: answer.at.ns(),
+            request: &answer.request,
+            refused: answer.refused.as_deref(),
+        });
+        let one = |one: Inversion| KernelInversion {
+            from_ns: one.from.ns(),
+            to_ns: one.to.ns(),
+            waiting: name(one.waiting),
+            running: one.running.map(name),
+            cpu: one.cpu.0,
+        };
+        let inversions = self.inversions().map(|found| found.into_iter().map(one).collect());
+        KernelRun { tasks: tasks.collect(), requests: requests.collect(), inversions }
     }
 
-    fn as_json(&self) -> serde_json::Value {
-        json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "run",
-            "engine": "deadline",
-            "policy": self.args.policy,
-            "seed": self.args.seed,
-            "end_ns": self.ran.trace.over.ns(),
-            "budget_overruns": self.ran.overruns,
-            "lost_events": self.lost,
-            "doubts": self.excuse,
-            "caveats": self.plan.caveats,
-            "kernel": self.plan.affinities.is_some().then(|| self.kernel_as_json()),
-            "summary": self.summary,
-            "exit": self.exit,
+    fn document(&self) -> RunDocument<'_> {
+        RunDocument::Deadline(Deadline {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "run",
+            engine: "deadline",
+            policy: &self.args.policy,
+            seed: self.args.seed,
+            end_ns: self.ran.trace.over.ns(),
+            budget_overruns: self.ran.overruns,
+            lost_events: self.lost,
+            doubts: self.excuse.as_deref(),
+            caveats: &self.plan.caveats,
+            kernel: self.plan.affinities.is_some().then(|| self.kernel_document()),
+            summary: &self.summary,
+            exit: self.exit,
         })
     }
 }

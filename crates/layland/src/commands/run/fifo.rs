@@ -2,6 +2,7 @@
 
 use super::args::{Engine, ManagerChoice, RunArgs};
 use super::carried::{ahead, carry_out, ext_figures};
+use super::document::{Counts, ForeignThread, HostCpus, Managed, RunDocument, Servers, SetSummary};
 use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, failure, refused, what};
@@ -10,6 +11,7 @@ use crate::pages::figures::{self, figures};
 use crate::pages::report;
 use crate::pages::window;
 use crate::ui::chart;
+use crate::ui::document::{self, Named};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::recorded::Recorded;
 use crate::ui::table;
@@ -23,7 +25,6 @@ use layland_linux::{
 use layland_model::{Duration, ScheduleRule, System, Time, counted};
 use layland_report::{Line, Severity};
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
-use serde_json::json;
 
 /// The data for the answer.
 struct Ran {
@@ -131,7 +132,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         answer.recorded().write(output, args.quiet)?;
     }
     if args.json {
-        terminal::result(&format!("{:#}\n", answer.as_json(exit)))?;
+        document::print(&answer.document(exit))?;
     } else {
         terminal::result(&answer.as_text())?;
     }
@@ -337,73 +338,51 @@ impl Answer<'_> {
         remarks
     }
 
-    fn as_json(&self, exit: Exit) -> serde_json::Value {
+    fn document(&self, exit: Exit) -> RunDocument<'_> {
         let ran = self.ran;
         let measured = &ran.outcome.measured;
-        let overheads: serde_json::Map<String, serde_json::Value> = (measured.figures().iter())
-            .map(|(name, figures)| ((*name).to_owned(), json!(figures)))
-            .collect();
-        let foreign: Vec<serde_json::Value> = (ran.outcome.disturbance.foreign.iter())
-            .map(|one| {
-                json!({
-                    "name": one.name, "pid": one.pid, "took_ns": one.took.ns(), "cpus": one.cpus,
-                })
-            })
-            .collect();
-        let servers = &ran.servers;
-        let servers = (!servers.is_empty()).then(|| {
-            json!({
-                "pushes": servers.pushes,
-                "pulls": servers.pulls,
-                "throttles": servers.throttles,
-                "forced_throttles": servers.forced,
-                "forced_stayed": servers.forced_stayed,
-                "push": servers.push.figures(),
-                "forced_throttle": servers.forced_to_cpu.figures(),
-                "forced_decision": servers.forced_decision.figures(),
-            })
+        let disturbance = &ran.outcome.disturbance;
+        let foreign = disturbance.foreign.iter().map(|one| ForeignThread {
+            name: &one.name,
+            pid: one.pid,
+            took_ns: one.took.ns(),
+            cpus: &one.cpus,
         });
-        json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "run",
-            "engine": self.args.engine.name(),
-            "set": {
-                "name": self.name,
-                "tasks": self.system.tasks.len(),
-                "cpus": self.system.platform.cpu_count(),
-                "utilization": self.system.utilization().to_f64(),
+        RunDocument::Managed(Box::new(Managed {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "run",
+            engine: self.args.engine.name(),
+            set: SetSummary {
+                name: self.name,
+                tasks: self.system.tasks.len(),
+                cpus: self.system.platform.cpu_count(),
+                utilization: self.system.utilization().to_f64(),
             },
-            "policy": self.args.policy,
-            "seed": self.args.seed,
-            "hosts": { "cpus": ran.hosts.of.as_slice(), "manager": ran.hosts.manager },
-            "machine": ran.machine,
-            "end_ns": ran.outcome.end.ns(),
-            "interrupted": ran.outcome.interrupted,
-            "events": ran.outcome.events,
-            "decisions": ran.outcome.decisions,
-            "first_missed_deadline_ns": ran.first_miss.map(Time::ns),
-            "broken_rules": ran.checked,
-            "summary": ran.summary,
-            "overheads": overheads,
-            "counts": {
-                "dispatches": measured.dispatches,
-                "demotions": measured.demotions,
-                "migrations": measured.migrations,
-                "parks": measured.parks,
-                "held": measured.held,
-            },
-            "servers": servers,
-            "ext": ext_figures(&ran.outcome),
-            "asked_ns": measured.asked_ns,
-            "got_ns": measured.got_ns,
-            "leaked_ns": measured.leaked_ns,
-            "stolen_ns": ran.outcome.disturbance.stolen.ns(),
-            "foreign": foreign,
-            "caveats": ran.machine.caveats(),
-            "remarks": ran.outcome.remarks,
-            "doubts": ran.doubts,
-            "exit": exit,
-        })
+            policy: &self.args.policy,
+            seed: self.args.seed,
+            hosts: HostCpus { cpus: ran.hosts.of.as_slice(), manager: ran.hosts.manager },
+            machine: &ran.machine,
+            end_ns: ran.outcome.end.ns(),
+            interrupted: ran.outcome.interrupted,
+            events: ran.outcome.events,
+            decisions: ran.outcome.decisions,
+            first_missed_deadline_ns: ran.first_miss.map(Time::ns),
+            broken_rules: ran.checked.as_deref(),
+            summary: &ran.summary,
+            overheads: Named(measured.figures()),
+            counts: Counts::of(measured),
+            servers: Servers::of(&ran.servers),
+            ext: ext_figures(&ran.outcome),
+            asked_ns: measured.asked_ns,
+            got_ns: measured.got_ns,
+            leaked_ns: measured.leaked_ns,
+            stolen_ns: disturbance.stolen.ns(),
+            foreign: foreign.collect(),
+            caveats: ran.machine.caveats(),
+            remarks: &ran.outcome.remarks,
+            doubts: &ran.doubts,
+            exit,
+        }))
     }
 }
 

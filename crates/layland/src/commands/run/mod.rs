@@ -3,6 +3,7 @@
 mod args;
 mod carried;
 mod deadline;
+mod document;
 mod fifo;
 mod promise;
 mod recording;
@@ -22,6 +23,7 @@ use layland_trace::Summary;
 use request::Request;
 
 pub(crate) use args::{EXAMPLES, RunArgs};
+pub(crate) use document::RunDocument;
 pub(crate) use fifo::rows;
 pub(crate) use recording::VARIABLE as MARKER_VARIABLE;
 pub(crate) use request::{end, failure};

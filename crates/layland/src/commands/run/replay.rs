@@ -1,13 +1,13 @@
 //! `layland run --replay`: repeats every decision of a log.
 
 use super::args::RunArgs;
+use super::document::{Divergence, Replay, RunDocument};
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::{input, terminal};
+use crate::ui::{document, input, terminal};
 use layland_config::{Format, Host};
 use layland_linux::LogFile;
 use layland_model::System;
 use layland_policy::Registry;
-use serde_json::json;
 use std::path::Path;
 
 /// Replays the events of a log to a fresh policy, and compares the decisions.
@@ -37,24 +37,21 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
         })?;
     let exit = if replayed.divergence.is_none() { Exit::Yes } else { Exit::No };
     if args.json {
-        let divergence = replayed.divergence.as_ref().map(|divergence| {
-            json!({
-                "decision": divergence.decision,
-                "at_ns": divergence.at.ns(),
-                "logged": format!("{:?}", divergence.logged),
-                "decided": format!("{:?}", divergence.decided),
-            })
+        let divergence = replayed.divergence.as_ref().map(|divergence| Divergence {
+            decision: divergence.decision,
+            at_ns: divergence.at.ns(),
+            logged: format!("{:?}", divergence.logged),
+            decided: format!("{:?}", divergence.decided),
         });
-        let answer = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "run --replay",
-            "policy": file.policy,
-            "events": replayed.events,
-            "decisions": replayed.decisions,
-            "divergence": divergence,
-            "exit": exit,
-        });
-        terminal::result(&format!("{answer:#}\n"))?;
+        document::print(&RunDocument::Replay(Replay {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "run --replay",
+            policy: &file.policy,
+            events: replayed.events,
+            decisions: replayed.decisions,
+            divergence,
+            exit,
+        }))?;
         return Ok(exit);
     }
     let text = match &replayed.divergence {

@@ -1,22 +1,22 @@
 //! `layland trace infer`.
 
 use super::args::{AffinityArg, InferArgs};
+use super::inferred::InferDocument;
 use super::load::{self, Raw};
 use super::record;
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::{files, table, terminal};
+use crate::ui::{document, files, table, terminal};
 use layland_analysis::EXPLAIN;
 use layland_config::{Comments, TaskComments, to_toml_with};
 use layland_guarantee::{Shown, unexplained};
 use layland_interchange::infer::{
-    Affinity, Chain, Choice, Class, Estimate, Inferred, More, Observation, Pattern, Reserved,
-    StartUp, Suspensions, Taking, Thread, Wanted, infer_held, of_trace,
+    Affinity, Choice, Class, Inferred, More, Observation, Pattern, Reserved, StartUp, Suspensions,
+    Taking, Thread, Wanted, infer_held, of_trace,
 };
 use layland_interchange::{kernel, st_trace};
 use layland_linux::exec::{Given, Tid};
 use layland_model::{Duration, Rate, Service, Task, TaskMap, counted};
 use layland_policy::Registry;
-use serde_json::{Value, json};
 
 pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
     if args.factor <= Rate::ZERO {
@@ -72,8 +72,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         files::write(output, text.as_bytes())?;
     }
     if args.json {
-        let document = document(name, &seen, &inferred, exit);
-        terminal::result(&format!("{document:#}\n"))?;
+        document::print(&InferDocument::of(name, &seen, &inferred, exit))?;
     } else if args.output.is_some() {
         terminal::result(&summary(&inferred, args.ascii))?;
     } else {
@@ -299,144 +298,4 @@ fn summary(inferred: &Inferred, ascii: bool) -> String {
         }
     }
     text
-}
-
-fn document(file: &str, seen: &Observation, inferred: &Inferred, exit: Exit) -> Value {
-    let chosen = &inferred.chosen;
-    let tasks: Vec<Value> = (inferred.system.tasks.values().zip(&chosen.tasks))
-        .zip(&inferred.words.tasks)
-        .map(|((task, estimate), words)| of_task(seen, task, estimate, &words.above))
-        .collect();
-    let name = |thread: usize| {
-        let place = chosen.tasks.iter().position(|task| task.thread == thread);
-        let task = place.and_then(|place| inferred.system.tasks.values().nth(place));
-        task.map_or(seen.threads[thread].name.as_str(), |task| task.name.as_str())
-    };
-    let chain = |chain: &Chain| {
-        json!({
-            "producer": name(chain.producer),
-            "consumer": name(chain.consumer),
-            "times": chain.times,
-            "of": chain.of,
-            "certain": chain.is_certain,
-            "at_end": chain.at_end,
-            "after_ns": chain.after.map(|[min, p50, max]| json!({
-                "min": min.ns(), "p50": p50.ns(), "max": max.ns(),
-            })),
-        })
-    };
-    let left_out = chosen.left_out.iter().map(|left_out| {
-        let thread = &seen.threads[left_out.thread];
-        json!({"name": thread.name, "thread": thread.pid, "why": left_out.why.to_string()})
-    });
-    json!({
-        "layland": env!("CARGO_PKG_VERSION"),
-        "command": "trace infer",
-        "trace": file,
-        "cpus": inferred.system.platform.cpu_count(),
-        "length_ns": seen.length.ns(),
-        "chosen_by": match chosen.by {
-            Choice::Marks => "marks",
-            Choice::RealTime => "class",
-            Choice::Periodic => "period",
-            Choice::Asked => "name",
-        },
-        "tasks": tasks,
-        "chains": inferred.chains.iter().map(chain).collect::<Vec<Value>>(),
-        "left_out": left_out.collect::<Vec<Value>>(),
-        "others": chosen.others,
-        "unexplained": inferred.system.unexplained(),
-        "source": {
-            "dialect": seen.dialect,
-            "lost_events": seen.lost,
-            "unrecorded_switches": seen.unrecorded,
-            "inferred": chosen.by != Choice::Marks,
-            "trustworthy": exit != Exit::Untrusted,
-            "origin_ns": seen.origin_ns,
-            "decisions": 0,
-            "remarks": seen.remarks,
-        },
-        "exit": exit,
-    })
-}
-
-fn of_task(seen: &Observation, task: &Task, estimate: &Estimate, remarks: &[String]) -> Value {
-    let thread = &seen.threads[estimate.thread];
-    let (class, priority) = match Class::of(estimate.priority) {
-        Class::Deadline => (Some("deadline"), None),
-        Class::RealTime { priority } => (Some("fifo or rr"), Some(priority)),
-        Class::Other => (Some("other"), None),
-        Class::Unknown => (None, None),
-    };
-    let arrivals = &estimate.arrivals;
-    let [least, mean, most] = arrivals.gaps.map(layland_model::Duration::ns);
-    let (pattern, period, jitter) = match &arrivals.pattern {
-        Pattern::Periodic { period, jitter, .. } => ("periodic", *period, Some(jitter.ns())),
-        Pattern::Sporadic { separation, jitter, .. } => {
-            ("sporadic", *separation, Some(jitter.ns()))
-        }
-        Pattern::Bursts { period, jitter, .. } => ("bursts", *period, Some(jitter.ns())),
-    };
-    let (run_on, empty) = match &arrivals.pattern {
-        Pattern::Periodic { run_on, empty, .. } => (run_on.len(), *empty),
-        Pattern::Sporadic { .. } | Pattern::Bursts { .. } => (0, 0),
-    };
-    let sleep = match &arrivals.pattern {
-        Pattern::Sporadic { sleep, .. } | Pattern::Bursts { sleep, .. } => {
-            sleep.map(layland_model::Duration::ns)
-        }
-        Pattern::Periodic { .. } => None,
-    };
-    let [min, p50, p90, p99, p999, max] =
-        estimate.execution.quantiles.map(layland_model::Service::ns);
-    json!({
-        "name": task.name,
-        "thread": thread.pid,
-        "class": class,
-        "class_priority": priority,
-        "priority": task.priority,
-        "period_ns": task.period.ns(),
-        "deadline_ns": task.deadline.ns(),
-        "wcet_ns": task.own_wcet().ns(),
-        "offset_ns": task.offset.ns(),
-        "jitter_ns": task.jitter.ns(),
-        "affinity": task.affinity.as_ref().map(ToString::to_string),
-        "seen": {
-            "pattern": pattern,
-            "period_ns": period.ns(),
-            "jitter_ns": jitter,
-            "sleep_ns": sleep,
-            "gap_ns": {"min": least, "p5": arrivals.usual.ns(), "mean": mean, "max": most},
-            "execution_ns": {
-                "min": min, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "max": max,
-            },
-            "cpus": thread.cpus.to_string(),
-            "arrivals": arrivals.count,
-            "jobs": estimate.execution.jobs,
-            "begun_before": thread.beheaded,
-            "torn": thread.torn,
-            "birth_or_death": thread.unlike,
-            "start_up": estimate.start_up.map(|start| json!({
-                "jobs": start.jobs,
-                "length_ns": start.length.ns(),
-                "max_execution_ns": start.longest.ns(),
-            })),
-            "suspending_jobs": thread.jobs.iter().filter(|job| !job.stretches.is_empty()).count(),
-            "waits_with_a_free_cpu": thread.tied,
-            "reserved": estimate.reserved.map(|reserved| json!({
-                "runtime_ns": reserved.runtime.ns(),
-                "deadline_ns": reserved.deadline.ns(),
-                "period_ns": reserved.period.ns(),
-            })),
-            "latency_ns": estimate.latency.ns(),
-            "lost_ns": estimate.lost.ns(),
-            "late_and_run_on": run_on,
-            "empty_periods": empty,
-        },
-        "how_sure": {
-            "word": estimate.sureness.word(),
-            "gaps_fitting": f64::from(arrivals.fitting) / 1_000.0,
-        },
-        "remarks": remarks,
-    })
 }

@@ -1,16 +1,30 @@
 //! The logs that rt-app writes for its threads: their figures, and their check against a task set.
 
 use super::args::{StatsArgs, TraceCheckArgs};
+use super::document::{CheckDocument, LogDocument, LoopTimes, Source};
+use crate::ui::document::{self, Named};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_interchange::rt_app_log::{self, Loop};
 use layland_model::{Duration, Task, counted};
-use serde_json::json;
+use std::collections::BTreeMap;
 
 /// The largest number of violations that are shown.
 const MOST_SHOWN: usize = 20;
+
+/// The source, as for other traces.
+const SOURCE: Source<'static> = Source {
+    dialect: Some("log of rt-app"),
+    lost_events: 0,
+    unrecorded_switches: 0,
+    inferred: false,
+    trustworthy: true,
+    origin_ns: None,
+    decisions: 0,
+    remarks: &[],
+};
 
 /// Reads a log, if the file is one.
 pub(super) fn read(name: &str, bytes: &[u8]) -> Option<Result<Vec<Loop>, Failure>> {
@@ -46,31 +60,21 @@ pub(super) fn stats(args: &StatsArgs, loops: &[Loop]) -> Outcome {
     let exit = if late == 0 { Exit::Yes } else { Exit::No };
     let at = |values: &[Duration], percent: usize| values[(values.len() - 1) * percent / 100];
     if args.json {
-        let figures = |values: &[Duration]| {
-            json!({
-                "count": values.len(),
-                "min": at(values, 0).ns(),
-                "p50": at(values, 50).ns(),
-                "p99": at(values, 99).ns(),
-                "max": at(values, 100).ns(),
-            })
-        };
-        let of = quantities(loops);
-        let named: serde_json::Map<String, serde_json::Value> = of
-            .iter()
-            .map(|(name, values)| (name.replace([' ', '-'], "_") + "_ns", figures(values)))
-            .collect();
-        let document = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "trace stats",
-            "trace": args.file,
-            "source": source(),
-            "loops": loops.len(),
-            "late": late,
-            "figures": named,
-            "exit": exit,
+        let figures = quantities(loops).into_iter().map(|(name, values)| {
+            let [min, p50, p99, max] = [0, 50, 99, 100].map(|percent| at(&values, percent).ns());
+            let name = name.replace([' ', '-'], "_") + "_ns";
+            (name, LoopTimes { count: values.len(), min, p50, p99, max })
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        document::print(&LogDocument {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "trace stats",
+            trace: &args.file,
+            source: SOURCE,
+            loops: loops.len(),
+            late,
+            figures: Named(figures.collect()),
+            exit,
+        })?;
         return Ok(exit);
     }
     let rows = quantities(loops).into_iter().map(|(name, values)| {
@@ -105,21 +109,21 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
     let (violations, late) = violations(task, args.latency, loops);
     let exit = if violations.is_empty() { Exit::Yes } else { Exit::No };
     if args.json {
-        let document = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "trace check",
-            "trace": args.file,
-            "policy": null,
-            "latency_ns": args.latency.ns(),
-            "violations": violations.iter().take(MOST_SHOWN).collect::<Vec<_>>(),
-            "count": violations.len(),
-            "caused_by_others": {},
-            "missed": late,
-            "reservations": null,
-            "source": source(),
-            "exit": exit,
-        });
-        terminal::result(&format!("{document:#}\n"))?;
+        let count = violations.len() as u64;
+        document::print(&CheckDocument {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "trace check",
+            trace: &args.file,
+            policy: None,
+            latency_ns: args.latency.ns(),
+            violations: violations.into_iter().take(MOST_SHOWN).collect(),
+            count,
+            caused_by_others: &BTreeMap::new(),
+            missed: late,
+            reservations: None,
+            source: SOURCE,
+            exit,
+        })?;
         return Ok(exit);
     }
     let mut text = match violations.len() {
@@ -163,22 +167,8 @@ fn task_of<'s>(file: &str, set: &'s Set) -> Result<&'s Task, Failure> {
     }
 }
 
-/// Describes the source, as for other traces.
-fn source() -> serde_json::Value {
-    json!({
-        "dialect": "log of rt-app",
-        "lost_events": 0,
-        "unrecorded_switches": 0,
-        "inferred": false,
-        "trustworthy": true,
-        "origin_ns": null,
-        "decisions": 0,
-        "remarks": [],
-    })
-}
-
 /// Returns what contradicts the task, in the order of the log, and the number of late loops.
-fn violations(task: &Task, latency: Duration, loops: &[Loop]) -> (Vec<String>, usize) {
+fn violations(task: &Task, latency: Duration, loops: &[Loop]) -> (Vec<String>, u64) {
     let (mut found, mut late) = (Vec::new(), 0);
     let wcet = task.own_wcet().at_unit_speed();
     for of in loops {

@@ -2,7 +2,9 @@
 //! infers task sets from them.
 
 mod args;
+mod document;
 mod infer;
+mod inferred;
 mod load;
 mod loops;
 mod record;
@@ -14,6 +16,8 @@ use args::TraceCommand;
 use layland_policy::Registry;
 
 pub(crate) use args::{EXAMPLES, TraceArgs};
+pub(crate) use document::{CheckDocument, DiffDocument, LogDocument, StatsDocument};
+pub(crate) use inferred::InferDocument;
 
 pub(crate) fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
     match &args.command {

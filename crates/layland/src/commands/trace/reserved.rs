@@ -1,5 +1,6 @@
 //! `layland trace check -p dl`: checks that threads under SCHED_DEADLINE got their reservations.
 
+use super::document::{ReservationEvent, Reservations, ReservedThread};
 use super::load::Loaded;
 use crate::ui::exit::Exit;
 use crate::ui::table;
@@ -7,7 +8,6 @@ use layland_checker::reservations::{
     Client, Judgement, Kept, Recorded, Reserved, ServerEvent, reservations,
 };
 use layland_model::{CpuId, Duration, System, Time, counted};
-use serde_json::{Value, json};
 
 /// The largest number of breaches that are shown.
 const MOST_SHOWN: usize = 20;
@@ -106,44 +106,34 @@ impl Judged<'_> {
     }
 
     /// Returns the verdicts for JSON.
-    pub(super) fn document(&self) -> Value {
-        let threads: Vec<Value> = self
-            .system
-            .tasks
-            .iter()
-            .map(|(id, task)| {
-                let account = &self.judgement.accounts[id];
-                json!({
-                    "thread": task.name,
-                    "kept": word(account.verdict()),
-                    "periods": account.periods,
-                    "served": account.served,
-                    "short": account.short,
-                    "exceeded": account.exceeded,
-                    "most_ns": account.most.ns(),
-                    "throttled": account.throttled,
-                    "replenished": account.replenished,
-                    "passed_over": account.passed_over,
-                })
-            })
-            .collect();
-        let event = |event: &ServerEvent| {
-            let kind = if event.replenished.is_some() { "replenished" } else { "throttled" };
-            json!({
-                "at_ns": event.at.ns(),
-                "thread": self.system.tasks[event.task].name,
-                "kind": kind,
-                "deadline_ns": event.replenished.map(Time::ns),
-            })
+    pub(super) fn document(&self) -> Reservations<'_> {
+        let threads = self.system.tasks.iter().map(|(id, task)| {
+            let account = &self.judgement.accounts[id];
+            ReservedThread {
+                thread: &task.name,
+                kept: word(account.verdict()),
+                periods: account.periods,
+                served: account.served,
+                short: account.short,
+                exceeded: account.exceeded,
+                most_ns: account.most.ns(),
+                throttled: account.throttled,
+                replenished: account.replenished,
+                passed_over: account.passed_over,
+            }
+        });
+        let event = |event: &ServerEvent| ReservationEvent {
+            at_ns: event.at.ns(),
+            thread: &self.system.tasks[event.task].name,
+            kind: if event.replenished.is_some() { "replenished" } else { "throttled" },
+            deadline_ns: event.replenished.map(Time::ns),
         };
-        let breaches: Vec<String> =
-            self.judgement.breaches.iter().map(ToString::to_string).collect();
-        json!({
-            "threads": threads,
-            "breaches": breaches,
-            "count": self.judgement.count,
-            "events": self.judgement.events.iter().map(event).collect::<Vec<Value>>(),
-        })
+        Reservations {
+            threads: threads.collect(),
+            breaches: self.judgement.breaches.iter().map(ToString::to_string).collect(),
+            count: self.judgement.count,
+            events: self.judgement.events.iter().map(event).collect(),
+        }
     }
 
     /// Describes what is unknown, for a warning.

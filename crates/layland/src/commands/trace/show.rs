@@ -1,6 +1,9 @@
 //! `layland trace view`, `check`, `stats`, `convert` and `diff`.
 
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
+use super::document::{
+    CheckDocument, DiffDocument, FirstDifference, Latencies, Source, StatsDocument,
+};
 use super::load::{self, Loaded};
 use super::{loops, reserved};
 use crate::pages::figures::figures;
@@ -9,7 +12,7 @@ use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::{self, Recorded};
 use crate::ui::table;
-use crate::ui::{chart, files, names, terminal};
+use crate::ui::{chart, document, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::{Duration, InLevel, Index, ScheduleRule, counted};
@@ -18,7 +21,6 @@ use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
 use layland_trace::json::write_json_recorded;
 use layland_trace::{JobRecord, Summary, Trace};
-use serde_json::json;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -133,22 +135,20 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
         String::new()
     };
     if args.json {
-        let violations: Vec<String> = report.violations.iter().map(ToString::to_string).collect();
-        let document = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "trace check",
-            "trace": args.file,
-            "policy": args.policy,
-            "latency_ns": args.latency.ns(),
-            "violations": violations,
-            "count": report.count,
-            "caused_by_others": report.foreign,
-            "missed": missed,
-            "reservations": judged.as_ref().map(reserved::Judged::document),
-            "source": source(&loaded),
-            "exit": exit,
-        });
-        terminal::result(&format!("{document:#}\n"))?;
+        document::print(&CheckDocument {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "trace check",
+            trace: &args.file,
+            policy: args.policy.as_deref(),
+            latency_ns: args.latency.ns(),
+            violations: report.violations.iter().map(ToString::to_string).collect(),
+            count: report.count,
+            caused_by_others: &report.foreign,
+            missed,
+            reservations: judged.as_ref().map(reserved::Judged::document),
+            source: Source::of(&loaded),
+            exit,
+        })?;
     } else {
         let verdict = match exit {
             Exit::Untrusted => "no verdict: the trace is not trustworthy; seen in it: ",
@@ -191,20 +191,6 @@ fn held_to(set: Option<&Set>, mut loaded: Loaded, warns: bool) -> Loaded {
         loaded.trace = corrected;
     }
     loaded
-}
-
-/// Describes the source of a trace, for JSON.
-fn source(loaded: &Loaded) -> serde_json::Value {
-    json!({
-        "dialect": loaded.dialect,
-        "lost_events": loaded.lost,
-        "unrecorded_switches": loaded.unrecorded_switches,
-        "inferred": loaded.is_inferred,
-        "trustworthy": loaded.is_trustworthy,
-        "origin_ns": loaded.origin_ns,
-        "decisions": loaded.decisions.len(),
-        "remarks": loaded.remarks,
-    })
 }
 
 /// Returns the figures. Deadline figures are left out for a task none of whose jobs has a deadline.
@@ -250,18 +236,22 @@ pub(super) fn stats(args: &StatsArgs) -> Outcome {
         let summary = summary(&loaded);
         let latencies = latencies(&loaded).map(|all| all.map(Duration::ns));
         let exit = verdict(&loaded, &summary);
-        let document = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "trace stats",
-            "trace": args.file,
-            "summary": summary,
-            "wake_latency_ns": latencies.map(|[min, median, p99, max]| json!({
-                "min": min, "p50": median, "p99": p99, "max": max, "count": loaded.wakes.len(),
-            })),
-            "source": source(&loaded),
-            "exit": exit,
-        });
-        terminal::result(&format!("{document:#}\n"))?;
+        let count = loaded.wakes.len();
+        document::print(&StatsDocument {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "trace stats",
+            trace: &args.file,
+            summary,
+            wake_latency_ns: latencies.map(|[min, p50, p99, max]| Latencies {
+                min,
+                p50,
+                p99,
+                max,
+                count,
+            }),
+            source: Source::of(&loaded),
+            exit,
+        })?;
         return Ok(exit);
     }
     figures_of(&loaded, args.ascii)
@@ -377,25 +367,24 @@ pub(super) fn diff(args: &DiffArgs) -> Outcome {
         })
     });
     if args.json {
-        let document = json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "trace diff",
-            "a": args.a,
-            "b": args.b,
-            "compared_until_ns": until.ns(),
-            "first": first.map(|first| json!({
-                "at_ns": first.at.ns(),
-                "length_ns": first.length.ns(),
-                "cpu": first.cpu.0,
-                "why": first.explain(&a.labels),
-                "decided": decided,
-            })),
-            "jitters": jitters,
-            "longest_jitter_ns": longest_jitter.ns(),
-            "total_jitter_ns": total_jitter.ns(),
-            "exit": exit,
-        });
-        terminal::result(&format!("{document:#}\n"))?;
+        document::print(&DiffDocument {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "trace diff",
+            a: &args.a,
+            b: &args.b,
+            compared_until_ns: until.ns(),
+            first: first.map(|first| FirstDifference {
+                at_ns: first.at.ns(),
+                length_ns: first.length.ns(),
+                cpu: first.cpu.0,
+                why: first.explain(&a.labels),
+                decided,
+            }),
+            jitters,
+            longest_jitter_ns: longest_jitter.ns(),
+            total_jitter_ns: total_jitter.ns(),
+            exit,
+        })?;
         return Ok(exit);
     }
     let mut text = format!("A is {}\nB is {}\n", args.a, args.b);
