@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _layland
 from ._arguments import known, rate, switch, texts, time_ns, whole
+from ._errors import UsageError
 from ._policy import Own, PolicyLike, names_and_classes
 from ._times import TimeLike, as_text
 

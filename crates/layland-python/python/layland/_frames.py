@@ -12,7 +12,7 @@ from typing import Any
 from ._arguments import known
 from ._errors import UsageError
 from ._task import Task
-from ._times import as_text, ms, ns, s, time_of, us
+from ._times import as_text, limited, ms, ns, s, time_of, us
 
 __all__ = ["rows_of"]
 
@@ -106,4 +106,7 @@ def _whole_ns(value: Any, unit: str, place: str) -> int:
     count = exact * _UNITS[unit].ns
     if count.denominator != 1:
         raise UsageError(f"{place} is {value} {unit}, which is not a whole number of nanoseconds", "round it")
-    return count.numerator
+    try:
+        return limited(count.numerator)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.message}", error.help) from None

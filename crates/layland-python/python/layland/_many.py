@@ -128,7 +128,7 @@ _Batch: TypeAlias = Sequence[tuple[int, TaskSet]]
 def measure(batch: _Batch, question: _Question, stopped: Callable[[], bool] | None = None) -> list[Row]:
     """The rows of some sets: the work of one task of a cluster."""
     policies, to_check, to_simulate = question
-    rows = []
+    rows: list[Row] = []
     for number, tasks in batch:
         for policy in policies:
             if stopped is not None and stopped():

@@ -198,13 +198,13 @@ def time_of(time: Any, what: str) -> int:
             raise UsageError(f"{what} is {text!r}: {error.message}", error.help) from None
     kind = type(time)
     if kind is Duration:
-        return _limited(time.ns)
+        return limited(time.ns)
     if kind is timedelta or _is_of_pandas(time):
         # A Timedelta of pandas has the nanoseconds below its microseconds beside them.
         rest = as_int(getattr(time, "nanoseconds", 0), "nanoseconds")
-        return _limited(((time.days * 86_400 + time.seconds) * 1_000_000 + time.microseconds) * 1_000 + rest)
+        return limited(((time.days * 86_400 + time.seconds) * 1_000_000 + time.microseconds) * 1_000 + rest)
     if kind is Fraction:
-        return _limited((ms * time).ns)
+        return limited((ms * time).ns)
     if (kind.__module__, kind.__name__) == ("numpy", "timedelta64"):
         return _of_numpy(time, what)
     is_number = isinstance(time, (int, float)) and not isinstance(time, bool)
@@ -221,7 +221,7 @@ def _of_numpy(time: Any, what: str) -> int:
     unit, count = sys.modules["numpy"].datetime_data(time.dtype)
     if unit not in _NUMPY_NS or time != time:
         raise TypeError(f"{what} cannot be the timedelta64 {time!r}: it needs a unit from weeks to nanoseconds")
-    return _limited(int(time.astype("int64")) * count * _NUMPY_NS[unit])
+    return limited(int(time.astype("int64")) * count * _NUMPY_NS[unit])
 
 
 def _is_of_pandas(time: object) -> TypeGuard[timedelta]:
@@ -231,7 +231,8 @@ def _is_of_pandas(time: object) -> TypeGuard[timedelta]:
     return isinstance(time, timedelta) and (module, kind.__name__) == ("pandas", "Timedelta")
 
 
-def _limited(ns: int) -> int:
+def limited(ns: int) -> int:
+    """A number of nanoseconds that all parts can compute with."""
     if abs(ns) > _LIMIT:
         raise UsageError(f"{ns} ns is too long", "at most about 36 years fit")
     return ns
