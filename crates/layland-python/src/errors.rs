@@ -22,7 +22,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("cpus", "cpus"),
     ("effort", "effort"),
     ("from", "format"),
-    ("margin", "reserve"),
+    ("reserve", "reserve"),
     ("policy", "policy"),
     ("tick", "tick"),
     ("until", "until"),
