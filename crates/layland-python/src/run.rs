@@ -234,7 +234,7 @@ fn fits(py: Python<'_>, question: &SimulateQuestion, set: &Set) -> PyResult<()> 
 }
 
 /// A simulation: the system, its policy, and the options; and the names of the tasks.
-type Run<'a> = (&'a layland_model::System, Box<dyn Policy>, &'a SimOptions<'a>, &'a Labels);
+type Asked<'a> = (&'a layland_model::System, Box<dyn Policy>, &'a SimOptions<'a>, &'a Labels);
 
 struct Ran {
     outcome: Outcome<()>,
@@ -245,7 +245,7 @@ struct Ran {
 
 /// Simulates with the statistics of the command, and another recorder.
 fn figures<R: Recorder>(
-    (system, policy, options, labels): Run<'_>,
+    (system, policy, options, labels): Asked<'_>,
     other: R,
 ) -> Result<(Ran, R), SimError> {
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
