@@ -453,7 +453,7 @@ class TaskSet:
         --------
         >>> import layland
         >>> layland.TaskSet.load("demo:dhall").replace(cpus=4)
-        TaskSet('demo:dhall', 3 tasks, 4 CPUs, utilization 13/11)
+        TaskSet('demo:dhall', 3 tasks, 4 CPUs, utilization 72/55)
         """
         document = self._document()
         changes = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from ._errors import UnknownVerdict
 
 __all__ = ["Verdict"]
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """The answer to "is it guaranteed?". A verdict is equal to its text, which tables have.
 
     Examples
