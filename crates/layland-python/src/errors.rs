@@ -16,6 +16,46 @@ fn exception<'py>(py: Python<'py>, class: &str, fields: impl PyCallArgs<'py>) ->
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
+/// Options of the command that messages name, and the arguments in Python that mean the same.
+const OPTIONS: &[(&str, &str)] = &[
+    ("columns", "columns"),
+    ("cpus", "cpus"),
+    ("effort", "effort"),
+    ("from", "format"),
+    ("reserve", "reserve"),
+    ("policy", "policy"),
+    ("tick", "tick"),
+    ("until", "until"),
+    ("unit", "unit"),
+];
+
+/// The advice of the command, and the advice that fits in Python.
+const ADVICE: &[(&str, &str)] = &[
+    ("`layland policies` lists them", "`layland.policies()` lists them"),
+    ("use --until TIME, as in --until 10s", "give `until`, as in until=\"10s\""),
+    ("as in --columns Task,C,T,D", "as in columns=\"Task,C,T,D\""),
+    ("--policy p-fp:locks=pip", "\"p-fp:locks=pip\""),
+    ("--from csv or --from table", "format=\"csv\" or format=\"table\""),
+    ("--from objects", "format=\"objects\""),
+    (
+        ", as in `sed -n 1p FILE`; `check` and `sim` take them all",
+        "; TaskSet.load_lines reads them all",
+    ),
+    ("; --policy dl, g-rm, g-dm or g-fp", ""),
+];
+
+/// Returns a message of the command in the words of Python: an option is an argument.
+fn in_python(text: &str) -> String {
+    let mut said = text.to_owned();
+    for (of_command, of_python) in ADVICE {
+        said = said.replace(of_command, of_python);
+    }
+    for (option, argument) in OPTIONS {
+        said = said.replace(&format!("--{option}"), &format!("`{argument}`"));
+    }
+    said
+}
+
 /// The fields of a problem: severity, code, message, label, line, column and help.
 type Fields = (String, &'static str, String, String, Option<usize>, Option<usize>, Option<String>);
 
@@ -24,11 +64,11 @@ fn fields(problem: &Problem) -> Fields {
     (
         problem.severity.to_string(),
         problem.code,
-        problem.message.clone(),
+        in_python(&problem.message),
         problem.label.clone(),
         problem.position.map(|position| position.line),
         problem.position.map(|position| position.column),
-        problem.help.clone(),
+        problem.help.as_deref().map(in_python),
     )
 }
 
@@ -41,14 +81,16 @@ pub(crate) fn problems(py: Python<'_>, list: &[Problem]) -> PyResult<Vec<Py<PyAn
 /// Creates the error for a text that is not a task set.
 pub(crate) fn input(py: Python<'_>, report: &Report) -> PyErr {
     match problems(py, &report.problems) {
-        Ok(problems) => exception(py, "InputError", (report.plain(), problems, report.unlisted)),
+        Ok(problems) => {
+            exception(py, "InputError", (in_python(&report.plain()), problems, report.unlisted))
+        }
         Err(error) => error,
     }
 }
 
 /// Creates the error for a wrong argument.
 pub(crate) fn usage(py: Python<'_>, message: &str, help: Option<&str>) -> PyErr {
-    exception(py, "UsageError", (message, help))
+    exception(py, "UsageError", (in_python(message), help.map(in_python)))
 }
 
 /// Creates the error for a command without an answer.

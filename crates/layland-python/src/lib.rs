@@ -67,7 +67,9 @@ fn _layland(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(demos, module)?)?;
     module.add_function(wrap_pyfunction!(patience::end_work, module)?)?;
     module.add_function(wrap_pyfunction!(patience::work_has_ended, module)?)?;
+    module.add_function(wrap_pyfunction!(patience::stop_work, module)?)?;
     module.add_function(wrap_pyfunction!(lab::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(run::policies, module)?)?;
+    module.add_function(wrap_pyfunction!(run::canonical, module)?)?;
     module.add_function(wrap_pyfunction!(analyses::analyses, module)?)
 }

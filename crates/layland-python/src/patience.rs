@@ -1,6 +1,6 @@
 //! Long operations: they release the interpreter's lock, and Ctrl-C interrupts them.
 
-use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PySystemExit};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRecursionError, PyRuntimeError, PySystemExit};
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,6 +117,19 @@ pub(crate) fn end_work() -> Vec<u64> {
         }
     }
     threads
+}
+
+/// Interrupts the work for which some threads wait, by Python's identifiers of these threads.
+#[pyfunction]
+pub(crate) fn stop_work(threads: Vec<u64>) {
+    let all = WORK.lock().unwrap_or_else(PoisonError::into_inner);
+    for working in all.work.iter().filter(|working| working.process == std::process::id()) {
+        if threads.contains(&working.thread)
+            && let Some(stop) = working.stop.upgrade()
+        {
+            stop.with(PyKeyboardInterrupt::new_err(()));
+        }
+    }
 }
 
 /// Waits until work that was stopped has ended, for at most this many milliseconds. Returns true if it has ended.

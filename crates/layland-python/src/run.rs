@@ -5,12 +5,13 @@ use crate::patience::{Stop, Watch};
 use crate::policy;
 use crate::system::System;
 use crate::trace::{Recorded, Recording};
-use layland::answers::{Set, SimulateQuestion};
+use layland::answers::simulate::measured_chains;
+use layland::answers::{Set, SimulateQuestion, UsualPolicy};
 use layland_model::{ScheduleRule, Time};
 use layland_policy::{Policy, Registry};
 use layland_sim::{Horizon, Outcome, SimError, SimOptions, simulate};
 use layland_trace::{
-    Both, FirstMiss, Labels, NoRecord, Recorder, Refusals, Statistics, Summary, Trace,
+    Both, Chained, FirstMiss, Labels, NoRecord, Recorder, Refusals, Statistics, Summary, Trace,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,6 +26,10 @@ pub(crate) struct Simulated {
     first_miss: Option<Time>,
     refusals: Refusals,
     recording: Option<Py<Recording>>,
+    /// The reason for the choice of the policy, if the user named none.
+    because: Option<&'static str>,
+    /// The measured chains, as JSON.
+    chains: String,
 }
 
 #[pymethods]
@@ -33,6 +38,16 @@ impl Simulated {
     #[getter]
     fn policy(&self) -> &str {
         &self.policy
+    }
+    /// The reason for the choice of the policy, if the question named none: a clause after "because".
+    #[getter]
+    fn because(&self) -> Option<&'static str> {
+        self.because
+    }
+    /// The measurements of the chains, as JSON.
+    #[getter]
+    fn chains_json(&self) -> &str {
+        &self.chains
     }
     /// The end of the run, in nanoseconds.
     #[getter]
@@ -112,10 +127,13 @@ pub(crate) fn run(
 ) -> PyResult<Simulated> {
     let stop = Stop::of_work(py)?;
     let registry = policy::registry(py, classes, &stop)?;
-    let [spec] = &question.policies[..] else {
-        return Err(errors::usage(py, "one policy is simulated at a time", None));
+    let model = &set.system;
+    let (chosen, because) = match &question.policies[..] {
+        [] => py.detach(|| chosen(&registry, set)),
+        [spec] => (spec.clone(), None),
+        _ => return Err(errors::usage(py, "one policy is simulated at a time", None)),
     };
-    let (canonical, model) = (registry.canonical(spec), &set.system);
+    let (spec, canonical) = (&chosen, registry.canonical(&chosen));
     let spec = canonical.map_err(|error| errors::build(py, spec, model, &error))?;
     let built = py.detach(|| question.build(&registry, &spec, model));
     // Raise the error of a Python class first: it is the cause of a failed build.
@@ -136,20 +154,34 @@ pub(crate) fn run(
     };
     let labels = Labels::of(model);
     let simulate = || {
-        if records {
-            let ran = figures(&simulated, policy, &options, &labels, Trace::default());
-            ran.map(|(ran, trace)| (ran, Some(trace)))
-        } else {
-            let ran = figures(&simulated, policy, &options, &labels, NoRecord);
-            ran.map(|(ran, NoRecord)| (ran, None))
-        }
+        let chained = Chained::new(&simulated);
+        let has_chains = !simulated.chains.is_empty();
+        let run = (&simulated, policy, &options, &labels);
+        // Sets without chains pay nothing for them.
+        Ok::<_, SimError>(match (records, has_chains) {
+            (true, true) => {
+                let (ran, Both(trace, chained)) = figures(run, Both(Trace::default(), chained))?;
+                (ran, Some(trace), chained.figures(&simulated))
+            }
+            (true, false) => {
+                let (ran, trace) = figures(run, Trace::default())?;
+                (ran, Some(trace), Vec::new())
+            }
+            (false, true) => {
+                let (ran, chained) = figures(run, chained)?;
+                (ran, None, chained.figures(&simulated))
+            }
+            (false, false) => (figures(run, NoRecord)?.0, None, Vec::new()),
+        })
     };
     // A Python policy needs the lock at every decision. Releasing and taking it that often would
     // make other threads wait for long, because there is no fair handover. While Python methods
     // run, the interpreter hands it over.
     let ran = if classes.is_empty() { py.detach(simulate) } else { simulate() };
     stop.raise()?;
-    let (ran, trace) = ran.map_err(|error| errors::simulation(py, &error))?;
+    let (ran, trace, chains) = ran.map_err(|error| errors::simulation(py, &error))?;
+    let chains = serde_json::to_string(&measured_chains(&simulated, &chains))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let Ran { outcome, summary, first_miss, refusals } = ran;
     let recording = trace.map(|trace| {
         let recorded =
@@ -157,7 +189,29 @@ pub(crate) fn run(
         Py::new(py, Recording { recorded: Arc::new(recorded), rule: Some(rule) })
     });
     let recording = recording.transpose()?;
-    Ok(Simulated { policy: spec, outcome, summary, first_miss, refusals, recording })
+    Ok(Simulated {
+        policy: spec,
+        outcome,
+        summary,
+        first_miss,
+        refusals,
+        recording,
+        because,
+        chains,
+    })
+}
+
+/// Returns the policy for a set for which the user names none, and the reason.
+fn chosen(registry: &Registry, set: &Set) -> (String, Option<&'static str>) {
+    let usual = UsualPolicy::of(registry, set);
+    (usual.spec, Some(usual.because))
+}
+
+/// The name of a policy as results have it: with its options.
+#[pyfunction]
+pub(crate) fn canonical(py: Python<'_>, spec: &str) -> PyResult<String> {
+    let canonical = Registry::standard().canonical(spec);
+    canonical.map_err(|error| errors::usage(py, &error.to_string(), None))
 }
 
 /// The limit on the jobs of a recorded schedule: it is kept in memory.
@@ -179,6 +233,9 @@ fn fits(py: Python<'_>, question: &SimulateQuestion, set: &Set) -> PyResult<()> 
     Err(errors::usage(py, &message, Some(help)))
 }
 
+/// A simulation: the system, its policy, and the options; and the names of the tasks.
+type Asked<'a> = (&'a layland_model::System, Box<dyn Policy>, &'a SimOptions<'a>, &'a Labels);
+
 struct Ran {
     outcome: Outcome<()>,
     summary: Summary,
@@ -188,10 +245,7 @@ struct Ran {
 
 /// Simulates with the statistics of the command, and another recorder.
 fn figures<R: Recorder>(
-    system: &layland_model::System,
-    policy: Box<dyn Policy>,
-    options: &SimOptions<'_>,
-    labels: &Labels,
+    (system, policy, options, labels): Asked<'_>,
     other: R,
 ) -> Result<(Ran, R), SimError> {
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());

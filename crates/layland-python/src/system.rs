@@ -38,7 +38,9 @@ struct Question {
 impl Question {
     fn typed(self, py: Python<'_>) -> PyResult<CheckQuestion> {
         let margin = self.margin.as_deref().map(str::parse).transpose();
-        let margin = margin.map_err(|error: String| errors::usage(py, &error, None))?;
+        let margin = margin.map_err(|error: String| {
+            errors::usage(py, &format!("`reserve` is wrong: {error}"), None)
+        })?;
         let tick = self.tick_ns.map(Duration::from_ns);
         if let Some(tick) = tick.filter(|&tick| tick <= Duration::ZERO) {
             let message = format!("a tick of {tick} is not longer than zero");
@@ -60,7 +62,7 @@ impl Question {
 pub(crate) struct System {
     system: Arc<layland_model::System>,
     until: Option<Duration>,
-    policy: Option<String>,
+    policy: Option<&'static str>,
     warnings: Vec<Py<PyAny>>,
     /// The identifiers of tasks and processors in a file of SimSo.
     identifiers: Option<SimsoIdentifiers>,
@@ -79,7 +81,7 @@ impl System {
     /// Returns the set under a name, with the length of the run that its file requests.
     fn set(&self, name: &str) -> Set {
         let mut set = Set::in_memory(name, layland_model::System::clone(&self.system));
-        set.until = self.until;
+        (set.until, set.policy) = (self.until, self.policy);
         set
     }
 
@@ -155,7 +157,7 @@ impl System {
         Ok(System {
             system: Arc::new(loaded.system),
             until: loaded.until,
-            policy: loaded.policy.map(str::to_owned),
+            policy: loaded.policy,
             identifiers,
             warnings: errors::problems(py, &loaded.warnings.problems)?,
         })
@@ -216,7 +218,7 @@ impl System {
     /// The policy that the file requests.
     #[getter]
     fn policy(&self) -> Option<&str> {
-        self.policy.as_deref()
+        self.policy
     }
 
     /// The identifiers of tasks, and the identifiers and names of processors, if the set is from a file of SimSo.
@@ -233,7 +235,7 @@ impl System {
         let state = (
             layland_config::to_line(this.inner()),
             this.until.map(Duration::ns),
-            this.policy.clone(),
+            this.policy.map(str::to_owned),
             this.warnings(py),
             this.simso_identifiers(),
         );
@@ -254,6 +256,9 @@ impl System {
         let identifiers =
             identifiers.map(|(tasks, processors)| SimsoIdentifiers { tasks, processors });
         let until = until_ns.map(Duration::from_ns);
+        // The policy that a file requests is one of the table of SimSo's schedulers.
+        let known = layland_config::SIMSO_SCHEDULERS.iter().filter_map(|found| found.policy);
+        let policy = policy.and_then(|policy| known.clone().find(|known| *known == policy));
         Ok(System { until, policy, warnings, identifiers, ..made })
     }
 

@@ -158,27 +158,95 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
+    /// The table as a DataFrame of pandas, of any version from 1.5 on. Whole numbers are ``Int64``, with and without
+    /// nulls, and so are the other types the same for any data: ``boolean``, ``float64``, and the type of pandas for
+    /// texts. For dates, ``pandas.to_timedelta(df["end_ns"])`` makes durations of nanoseconds.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("layland._tables")?.call_method1("to_pandas", (slf,))
+    }
+
+    /// The names and the types of the columns: `text`, `int`, `real` and `bool`.
+    #[getter]
+    fn column_types(&self) -> Vec<(&str, &'static str)> {
+        let kind = |column: &Column| match column {
+            Column::Text(_) => "text",
+            Column::Int(_) => "int",
+            Column::Real(_) => "real",
+            Column::Bool(_) => "bool",
+        };
+        self.columns.columns().iter().map(|(name, column)| (name.as_str(), kind(column))).collect()
+    }
+
+    /// The first rows as a table in HTML, for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("layland._tables")?.call_method1("html", (slf,))
+    }
+
     fn __repr__(&self) -> String {
         let names = self.column_names().join(", ");
         format!("Table of {} rows: {names}", self.columns.rows())
     }
 }
 
-/// Converts a list to a column of the type of its first value; a column without values has texts.
-fn column(name: &str, list: &Bound<'_, PyList>) -> PyResult<Column> {
-    let Some(first) = list.iter().find(|value| !value.is_none()) else {
-        return Ok(Column::Text(vec![None; list.len()]));
-    };
-    if first.is_instance_of::<PyBool>() {
-        Ok(Column::Bool(list.extract()?))
-    } else if first.is_instance_of::<PyInt>() {
-        Ok(Column::Int(list.extract()?))
-    } else if first.is_instance_of::<PyFloat>() {
-        Ok(Column::Real(list.extract()?))
-    } else if first.is_instance_of::<PyString>() {
-        Ok(Column::Text(list.extract()?))
-    } else {
-        let kind = first.get_type().name()?;
-        Err(PyTypeError::new_err(format!("column `{name}` has values of type {kind}")))
+/// The types of the values of a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Int,
+    Real,
+    Text,
+}
+
+impl Kind {
+    /// Returns the type of a value. Numbers of other libraries convert themselves: an integer as an
+    /// index, a real number as a float.
+    fn of(value: &Bound<'_, PyAny>) -> Option<Kind> {
+        let has = |method| value.hasattr(method).unwrap_or(false);
+        let is_bool = |kind: &str| kind == "bool" || kind == "bool_";
+        if value.is_instance_of::<PyBool>()
+            || value.get_type().name().is_ok_and(|name| is_bool(&name.to_string()))
+        {
+            Some(Kind::Bool)
+        } else if value.is_instance_of::<PyString>() {
+            Some(Kind::Text)
+        } else if value.is_instance_of::<PyInt>() || has("__index__") {
+            Some(Kind::Int)
+        } else if value.is_instance_of::<PyFloat>() || has("__float__") {
+            Some(Kind::Real)
+        } else {
+            None
+        }
     }
+}
+
+/// Converts a list to a column of the type of its values: real numbers where whole and real numbers
+/// are mixed; texts where there are no values.
+fn column(name: &str, list: &Bound<'_, PyList>) -> PyResult<Column> {
+    let mut kind = None;
+    for value in list.iter().filter(|value| !value.is_none()) {
+        let wrong = |what: &str| {
+            let kind = value.get_type().name()?;
+            Err(PyTypeError::new_err(format!("column `{name}` has {what} of type {kind}")))
+        };
+        let Some(of) = Kind::of(&value) else { return wrong("values") };
+        kind = Some(match (kind, of) {
+            (None, of) => of,
+            (Some(before), of) if before == of => of,
+            (Some(Kind::Int), Kind::Real) | (Some(Kind::Real), Kind::Int) => Kind::Real,
+            _ => return wrong("values of another type, and one"),
+        });
+    }
+    let named = |error: PyErr| PyTypeError::new_err(format!("column `{name}`: {error}"));
+    Ok(match kind {
+        None => Column::Text(vec![None; list.len()]),
+        Some(Kind::Bool) => {
+            let value = |value: Bound<'_, PyAny>| {
+                if value.is_none() { Ok(None) } else { value.is_truthy().map(Some) }
+            };
+            Column::Bool(list.iter().map(value).collect::<PyResult<_>>()?)
+        }
+        Some(Kind::Int) => Column::Int(list.extract().map_err(named)?),
+        Some(Kind::Real) => Column::Real(list.extract().map_err(named)?),
+        Some(Kind::Text) => Column::Text(list.extract().map_err(named)?),
+    })
 }

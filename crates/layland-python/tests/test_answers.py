@@ -117,7 +117,7 @@ def test_names_that_are_wrong_say_which_are_right():
         tasks.check(tests=["XYZ"])
     with pytest.raises(layland.UsageError):
         tasks.check(effort=-1)
-    with pytest.raises(layland.UsageError, match="out of range"):
+    with pytest.raises(layland.UsageError, match="`until` cannot be -1s"):
         tasks.simulate(until="-1s")
     with pytest.raises(layland.UsageError, match="twice"):
         tasks.simulate(until="1s", hyperperiods=2)

@@ -68,7 +68,7 @@ def test_packaged_experiments_are_those_of_the_command(command):
     listed = " ".join(command("lab", "list").split())
     assert all(f"{name}: {layland.experiment(name).title}" in listed for name in layland.experiments())
     assert layland.experiment("tang2021").toml == command("lab", "show", "tang2021")
-    with pytest.raises(layland.UsageError, match="there are .*tang2021"):
+    with pytest.raises(layland.UsageError, match="did you mean `tang2021`"):
         layland.experiment("tang")
 
 

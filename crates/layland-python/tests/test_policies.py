@@ -201,7 +201,7 @@ def test_keys_are_exact_and_can_be_compared(key):
 
 def test_what_is_no_policy():
     tasks = layland.TaskSet.load("demo:dhall")
-    for wrong in (7, object, layland.Policy, Edf()):
+    for wrong in (7, object, layland.Policy, layland.Policy()):
         with pytest.raises(TypeError):
             tasks.simulate(wrong)
     for name in ("g-edf", "a:b", "a,b"):

@@ -69,7 +69,7 @@ def test_charts_as_svg(run):
     for start, end in [("20ms", "10ms"), ("-1ms", "5ms"), ("50ms", None)]:
         with pytest.raises(layland.UsageError):
             run.trace.svg(start, end)
-    with pytest.raises(OverflowError):
+    with pytest.raises(layland.UsageError, match="`width`"):
         run.trace.svg(width=-1)
 
 

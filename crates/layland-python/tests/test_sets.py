@@ -145,7 +145,7 @@ def test_other_wrong_arguments():
         layland.TaskSet([layland.Task("a", wcet="6ms", period="5ms", colour="red")], cpus=1)
     with pytest.raises(layland.InputError):
         layland.TaskSet([], cpus=0)
-    with pytest.raises(layland.UsageError, match="demo:dhall|dhall"):
+    with pytest.raises(layland.UsageError, match="layland.demos"):
         layland.TaskSet.load("demo:nothing")
     with pytest.raises(FileNotFoundError):
         layland.TaskSet.load("nothing.toml")
@@ -153,7 +153,7 @@ def test_other_wrong_arguments():
         small().dumps("word")
     with pytest.raises(layland.UsageError, match="not a unit"):
         layland.TaskSet.loads("1 5\n", unit="days")
-    with pytest.raises(layland.UsageError, match="CPUs"):
+    with pytest.raises(layland.UsageError, match="`cpus`"):
         layland.TaskSet.loads("1 5\n", unit="ms", cpus=-1)
     with pytest.raises(layland.InputError, match="4096"):
         layland.TaskSet.loads("1 5\n", unit="ms", cpus=10**6)
@@ -197,7 +197,7 @@ def test_generated_sets_are_those_of_the_command(command):
         layland.generate(3, "1", periods="every now and then")
     with pytest.raises(layland.UsageError, match="it goes with `bursts`"):
         layland.generate(3, "1", burst_distance="0.2")
-    with pytest.raises(layland.UsageError, match="no seed"):
+    with pytest.raises(layland.UsageError, match="`seed` cannot be -1"):
         layland.generate(3, "1", seed=-1)
     with pytest.raises(layland.UsageError, match="they say when jobs arrive"):
         layland.generate(3, "1", bursts=2, arrivals="sporadic:1")

@@ -41,11 +41,10 @@ def data_of(index, wcet, period):
     return {"priority": index, "cbs_period": period, "cbs_deadline": period, "cbs_maximum_runtime": wcet}
 
 
-def in_simso(tasks, cpus, name, until_ms):
-    """Which job held which processor from when to when, as SimSo says."""
+def modelled(tasks, cpus, name, until_ms):
+    """A run of SimSo, and its configuration."""
     from simso.configuration import Configuration
     from simso.core import Model
-    from simso.core.JobEvent import JobEvent
 
     configuration = Configuration()
     configuration.duration = until_ms * configuration.cycles_per_ms
@@ -65,6 +64,14 @@ def in_simso(tasks, cpus, name, until_ms):
     configuration.scheduler_info.clas = f"simso.schedulers.{name}"
     model = Model(configuration)
     model.run_model()
+    return model, configuration
+
+
+def in_simso(tasks, cpus, name, until_ms):
+    """Which job held which processor from when to when, as SimSo says."""
+    from simso.core.JobEvent import JobEvent
+
+    model, configuration = modelled(tasks, cpus, name, until_ms)
     found = []
     for number, task in enumerate(model.task_list):
         began = {}
@@ -81,14 +88,18 @@ def in_simso(tasks, cpus, name, until_ms):
     return found
 
 
-def here(tasks, cpus, name, until_ms):
-    """The same under the adapter."""
+def ran_here(tasks, cpus, name, until_ms):
+    """The same run under the adapter."""
     module = importlib.import_module(f"simso.schedulers.{name}")
     task_data = {f"t{index}": data_of(index, *task) for index, task in enumerate(tasks)}
     policy = simso.policy(getattr(module, name), task_data=task_data)
     of_set = [layland.Task(f"t{i}", wcet=f"{wcet}ms", period=f"{period}ms") for i, (wcet, period) in enumerate(tasks)]
-    run = layland.TaskSet(of_set, cpus=cpus).simulate(policy, until=f"{until_ms}ms")
-    rows = run.segments.to_dict()
+    return layland.TaskSet(of_set, cpus=cpus).simulate(policy, until=f"{until_ms}ms")
+
+
+def here(tasks, cpus, name, until_ms):
+    """Which job held which processor, under the adapter."""
+    rows = ran_here(tasks, cpus, name, until_ms).segments.to_dict()
     return list(zip(*(rows[key] for key in ("task", "seq", "cpu", "start_ns", "end_ns")), strict=True))
 
 
@@ -317,3 +328,28 @@ def test_jobs_are_aborted_as_in_simso_whatever_ties(scheduler):
             assert aborted_here(scheduler, tasks, cpus, 24) == there, f"seed {seed}: {tasks} on {cpus}"
         compared += any(aborted for _, aborted in there.values())
     assert compared > 15, "some are aborted"
+
+
+@pytest.mark.parametrize("name", ["EDF", "RM", "EDZL", "LLF", "P_RM"])
+def test_figures_are_those_that_the_page_names(name):
+    """The table of names in docs/from/simso.md."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("simso", reason="needs SimSo 0.8.5, which runs on Python 3.11")
+    migrated = 0
+    for seed in range(12):
+        tasks, cpus = drawn(seed, False)
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            try:
+                results = modelled(tasks, cpus, name, UNTIL_MS)[0].results
+            except AssertionError:
+                # P_RM does not take what it cannot pack.
+                continue
+            run = ran_here(tasks, cpus, name, UNTIL_MS)
+        assert run.total["migrations_within_jobs"] == results.total_migrations
+        # SimSo does not look at jobs that have not ended.
+        pending = sum(end is None for end in run.jobs.to_dict()["end_ns"])
+        assert results.total_exceeded_count <= run.total["missed"] <= results.total_exceeded_count + pending
+        migrated += results.total_migrations
+    assert name == "P_RM" or migrated > 0

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 pub use crate::pages::ChartSpan;
 pub use layland_answers::{
     CheckQuestion, Checked, Exit, Limit, Policies, Set, SimulateQuestion, Simulated, Structure,
-    Unanswered, check, convert, limits, simulate, usual_end, values,
+    Unanswered, UsualPolicy, check, convert, limits, simulate, usual_end, values,
 };
 
 #[cfg(feature = "command")]

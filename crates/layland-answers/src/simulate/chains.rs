@@ -63,7 +63,7 @@ pub struct OfChain<'a> {
 }
 
 /// Returns the measurements of all chains.
-pub(super) fn of<'a>(system: &'a System, found: &[ChainFigures]) -> Vec<OfChain<'a>> {
+pub fn measured_chains<'a>(system: &'a System, found: &[ChainFigures]) -> Vec<OfChain<'a>> {
     let ns = |length: Option<Duration>| length.map(Duration::ns);
     let of = |(chain, figures): (&'a Chain, &ChainFigures)| {
         let [max_reaction, max_age] = figures.latency.constrained_by(chain).map(|of| {

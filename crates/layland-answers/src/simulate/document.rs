@@ -1,6 +1,6 @@
 //! The answer as one JSON document.
 
-use super::chains;
+use super::chains::{OfChain, measured_chains};
 use super::simulated::{PolicyRun, Simulated};
 use crate::Exit;
 use crate::assigned::{AssignedTask, assigned};
@@ -117,7 +117,7 @@ enum Answer<'a> {
         summary: &'a Summary,
         /// Present if the set has chains: the measurements of each.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        chains: Vec<chains::OfChain<'a>>,
+        chains: Vec<OfChain<'a>>,
     },
 }
 
@@ -152,7 +152,7 @@ impl<'a> Answer<'a> {
                 broken_rules: ran.broken_rules.as_deref(),
                 assignment: assigned(ran.assignment().as_ref(), system),
                 summary: &ran.summary,
-                chains: chains::of(system, &ran.chains),
+                chains: measured_chains(system, &ran.chains),
             },
         }
     }

@@ -11,7 +11,7 @@ mod question;
 mod simulated;
 
 pub use ask::Watch;
-pub use chains::OfChain;
+pub use chains::{OfChain, measured_chains};
 pub use document::Document;
 pub use question::{SimulateQuestion, usual_end};
 pub use simulated::{PolicyRun, Ran, Simulated};

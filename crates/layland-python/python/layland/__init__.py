@@ -11,24 +11,26 @@
 Times are strings with a unit (``"5ms"``), ``timedelta``, integers with a unit (``5 * layland.ms``) or fractions of
 milliseconds; a float is a ``TypeError``. In results they are whole nanoseconds, and their names end in ``_ns``.
 
-Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pandas.DataFrame.from_arrow(run.jobs)``,
-``pyarrow.table(run.jobs)``, and DuckDB take them.
+Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pyarrow.table(run.jobs)`` and DuckDB take them, and
+``run.jobs.to_pandas()`` is a DataFrame of any pandas.
 """
 
 from . import _ending
 from ._analysis import Analysis, AnalysisInfo, DoesNotApply, analyses
 from ._certificate import Proof, verify
-from ._check import Assigned, Bound, Checked, Guarantee
+from ._check import Assigned, Bound, ChainBound, Checked, Guarantee
 from ._command import run_command
 from ._compare import Comparison, compare
 from ._errors import Error, InputError, InputWarning, Problem, Refused, UnknownVerdict, UsageError
 from ._experiment import Claim, Experiment, FigureInfo, Grid, Results, experiment, experiments
 from ._generate import generate
 from ._layland import Job, PolicyTask, Table, __version__, demos
+from ._many import compare_all
 from ._policies import PolicyInfo, policies
 from ._policy import Policy
 from ._run import Run, Trace
-from ._tasks import Task, TaskSet
+from ._task import Task
+from ._tasks import TaskSet
 from ._times import Duration, as_ns, as_text, ms, ns, s, us
 from ._verdict import Verdict
 
@@ -37,6 +39,7 @@ __all__ = [
     "AnalysisInfo",
     "Assigned",
     "Bound",
+    "ChainBound",
     "Checked",
     "Claim",
     "Comparison",
@@ -70,6 +73,7 @@ __all__ = [
     "as_ns",
     "as_text",
     "compare",
+    "compare_all",
     "demos",
     "experiment",
     "experiments",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from . import _layland
-from ._errors import UsageError
+from ._arguments import known
 from ._verdict import Verdict
 
 __all__ = ["Analysis", "AnalysisInfo", "DoesNotApply", "analyses"]
@@ -76,9 +76,7 @@ class Analysis:
     @classmethod
     def run(cls, system: _layland.System, name: str) -> Analysis:
         """Runs an analysis."""
-        known = [found.name for found in analyses()]
-        if name not in known:
-            raise UsageError(f"there is no analysis `{name}`", f"there are {', '.join(known)}")
+        name = known(name, [found.name for found in analyses()], "analysis", "layland.analyses()")
         found = system.analyse(name)
         verdict, refused, tardiness = found["verdict"], found["refused"], found["tardiness"]
         return cls(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import _layland
-from ._policy import Policy
+from ._policy import Own
 
 __all__ = ["Asked"]
 
@@ -18,9 +18,10 @@ class Asked:
     """The set."""
     name: str
     """Its name."""
-    classes: list[type[Policy]]
-    """The classes among the policies."""
+    classes: list[Own]
+    """The policies of one's own."""
     policies: list[str]
+    """The names of all; none for the one that fits the set."""
     until_ns: int | None
     hyperperiods: int | None
     cycle_ns: int | None

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from . import _layland
-from ._errors import UsageError
-from ._policy import Policy
+from ._analysis import analyses
+from ._arguments import known, switch, texts, time_ns, whole
+from ._errors import NoSuchName, UsageError
+from ._policy import Own, PolicyLike, name_among
 from ._times import Duration, TimeLike, as_ns, as_text
 from ._verdict import Verdict
 
-__all__ = ["Assigned", "Bound", "Checked", "Guarantee"]
+__all__ = ["Assigned", "Bound", "ChainBound", "Checked", "Guarantee"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class Bound:
     """The bound in exact nanoseconds."""
     by: str | None
     """The analysis from which it comes."""
+    from_activation_ns: int | None = None
+    """For a bound on response times: one on the time from the activation (the arrival and its jitter) to the end, as pyCPA
+    and others state it. Under fixed priorities it is the bound from the arrival less the jitter, if that is within the
+    period; otherwise only the bound from the arrival is known to hold."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,9 @@ class Guarantee:
     assignment: tuple[Assigned, ...] | None = None
     """The CPU of each task, if the policy assigns each to one."""
 
+    chains: tuple[ChainBound, ...] = ()
+    """The guarantees for the cause-effect chains of the set."""
+
     def bound(self, task: str) -> Bound:
         """The bound of a task.
 
@@ -93,23 +102,81 @@ class Guarantee:
         for bound in self.bounds:
             if bound.task == task:
                 return bound
-        raise KeyError(task)
+        names = ", ".join(bound.task for bound in self.bounds[:_FEW])
+        raise NoSuchName(
+            f"there is no bound for `{task}` under {self.policy}",
+            f"there are bounds for {names}" if names else "this policy has no bounds for the set",
+        )
 
     def __bool__(self) -> bool:
         return bool(self.verdict)
 
+    def _repr_html_(self) -> str:
+        why = escape(self.tightest or "; ".join(self.reasons[:2]))
+        by = f" by {escape(self.decided_by)}" if self.decided_by else ""
+        rows = "".join(
+            f"<tr><td>{escape(bound.task)}</td><td>{bound.kind}</td>"
+            f"<td>{'' if bound.ns is None else as_text(bound.ns)}</td><td>{escape(bound.by or '')}</td></tr>"
+            for bound in self.bounds[:_MOST_ROWS]
+        )
+        head = "<tr><th>task</th><th>bound on</th><th>bound</th><th>by</th></tr>"
+        return f"<p>{escape(self.policy)}: <b>{self.verdict}</b>{by}. {why}</p><table>{head}{rows}</table>"
 
-def _bound(found: dict[str, Any]) -> Bound:
-    ns = found.get("ns")
+
+_FEW = 20
+_MOST_ROWS = 200
+
+
+@dataclass(frozen=True)
+class ChainBound:
+    """The guarantee for a cause-effect chain."""
+
+    chain: str
+    """The chain."""
+    communication: str
+    """``implicit`` or ``let``: when its jobs read and write."""
+    reaction_ns: int | None
+    """A bound on its maximum reaction time in nanoseconds; ``None`` if there is none."""
+    age_ns: int | None
+    """A bound on its maximum data age in nanoseconds; ``None`` if there is none."""
+    by: str | None
+    """The analysis of the bounds."""
+    kind: str | None
+    """``exact`` or ``sufficient``: the meaning of the bounds."""
+    unbounded: str | None
+    """The reason why there is no bound."""
+    keeps_reaction: Verdict | None
+    """The verdict about its constraint on reaction times; ``None`` if it has none."""
+    keeps_age: Verdict | None
+    """The verdict about its constraint on data ages; ``None`` if it has none."""
+
+
+# The bounds that are counted from the release, whatever the jitter, with the jitter added in the end.
+_WITH_JITTER = ("RTA", "RTA-RM", "RTA-DM")
+
+
+def _bound(found: dict[str, Any], tasks: dict[str, tuple[int, int]]) -> Bound:
+    ns, by = found.get("ns"), found.get("by")
     exact = found.get("exact_ns", ns)
-    return Bound(found["task"], found["kind"], ns, None if exact is None else Fraction(exact), found.get("by"))
+    activation = None
+    if found["kind"] == "response" and ns is not None:
+        jitter, period = tasks[found["task"]]
+        activation = ns - jitter if by in _WITH_JITTER and ns <= period else ns
+    return Bound(found["task"], found["kind"], ns, None if exact is None else Fraction(exact), by, activation)
+
+
+def _chain(found: dict[str, Any]) -> ChainBound:
+    kept = [found.get(key) for key in ("max_reaction", "max_age")]
+    verdicts = [None if of is None else Verdict(of["verdict"]) for of in kept]
+    keys = ("chain", "communication", "reaction_ns", "age_ns", "by", "kind", "unbounded")
+    return ChainBound(*(found[key] for key in keys), *verdicts)
 
 
 def _assigned(found: dict[str, Any]) -> Assigned:
     return Assigned(found["task"], found["cpu"], found["priority"])
 
 
-def _guarantee(found: dict[str, Any]) -> Guarantee:
+def _guarantee(found: dict[str, Any], tasks: dict[str, tuple[int, int]]) -> Guarantee:
     margin = found["margin"]
     reserved = found.get("reserved") or {}
     return Guarantee(
@@ -119,7 +186,7 @@ def _guarantee(found: dict[str, Any]) -> Guarantee:
         tuple(found["reasons"]),
         found["refused"],
         None if margin is None else margin["wcet_factor"],
-        tuple(map(_bound, found["bounds"])),
+        tuple(_bound(bound, tasks) for bound in found["bounds"]),
         found["witness"],
         reserved.get("larger"),
         Verdict(reserved["verdict_without"]) if reserved else None,
@@ -127,6 +194,7 @@ def _guarantee(found: dict[str, Any]) -> Guarantee:
         None if margin is None or margin["decided_anew"] is None else margin["decided_anew"]["wcet_factor"],
         found["tightest"],
         None if found["assignment"] is None else tuple(map(_assigned, found["assignment"])),
+        tuple(map(_chain, found.get("chains", ()))),
     )
 
 
@@ -140,8 +208,9 @@ def _margin(margin: MarginLike) -> str:
     if type(margin) is Fraction:
         return str(margin)
     if isinstance(margin, (Duration, timedelta)):
-        return as_text(as_ns(margin))
-    raise TypeError(f'a reserve cannot be {margin!r}: write a share or a time, such as "0.05" or "5ms"')
+        return as_text(time_ns(margin, "reserve"))
+    kind = type(margin).__name__
+    raise TypeError(f'`reserve` cannot be the {kind} {margin!r}: write a share or a time, such as "0.05" or "5ms"')
 
 
 @dataclass(frozen=True)
@@ -152,8 +221,8 @@ class Question:
     """The set."""
     name: str
     """Its name."""
-    classes: list[type[Policy]]
-    """The classes among the policies."""
+    classes: list[Own]
+    """The policies of one's own."""
     policies: list[str]
     tests: list[str]
     every_test: bool
@@ -167,8 +236,8 @@ class Question:
         cls,
         system: _layland.System,
         name: str,
-        policies: tuple[Sequence[str], list[type[Policy]]],
-        tests: Sequence[str],
+        policies: tuple[Sequence[str], list[Own]],
+        tests: str | Sequence[str],
         every_test: bool,
         factor: bool,
         margin: MarginLike | None,
@@ -177,19 +246,20 @@ class Question:
     ) -> Question:
         """The question in the types of the answers."""
         names, classes = policies
-        if effort is not None and not 0 <= effort < 2**64:
-            raise UsageError(f"an effort of {effort} is not a number of jobs", "0 searches for nothing")
+        if effort is not None:
+            effort = whole(effort, "effort", 0, 2**64 - 1)
+        there = [found.name for found in analyses()]
         return cls(
             system,
             name,
             classes,
             list(names),
-            list(tests),
-            bool(every_test),
-            bool(factor),
+            [known(test, there, "test", "layland.analyses()", "tests") for test in texts(tests, "tests")],
+            switch(every_test, "every_test"),
+            switch(factor, "factor"),
             None if margin is None else _margin(margin),
             effort,
-            None if tick is None else as_ns(tick),
+            None if tick is None else time_ns(tick, "tick"),
         )
 
 
@@ -223,13 +293,25 @@ class Checked:
     @property
     def policies(self) -> list[Guarantee]:
         """The answers under the policies that are shown."""
-        return [_guarantee(found) for found in self._document["policies"]]
+        tasks = self._tasks()
+        return [_guarantee(found, tasks) for found in self._document["policies"]]
 
-    def __getitem__(self, policy: str) -> Guarantee:
-        for found in self._document["policies"]:
-            if found["policy"] == policy:
-                return _guarantee(found)
-        raise KeyError(policy)
+    def _tasks(self) -> dict[str, tuple[int, int]]:
+        """The jitter and the period of each task, in nanoseconds."""
+        document = json.loads(self._question.system.write("jsonl")[0])
+        return {task["name"]: (as_ns(task.get("jitter", "0ns")), as_ns(task["period"])) for task in document["task"]}
+
+    def __getitem__(self, policy: PolicyLike) -> Guarantee:
+        """The answer under a policy: by its name, in any notation, or by one's own class or object.
+
+        Raises
+        ------
+        KeyError
+            If the answer is not about this policy.
+        """
+        names = [found["policy"] for found in self._document["policies"]]
+        at = names.index(name_among(policy, names))
+        return _guarantee(self._document["policies"][at], self._tasks())
 
     def __iter__(self) -> Iterator[Guarantee]:
         return iter(self.policies)

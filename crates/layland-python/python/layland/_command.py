@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 
 from . import _layland
-from ._policy import Policy
+from ._policy import Own
 
 __all__ = ["main", "run_command"]
 
 
-def run_command(arguments: Sequence[str], policies: Sequence[type[Policy]] = ()) -> int:
+def run_command(arguments: Sequence[str], policies: Sequence[Own] = ()) -> int:
     """Answers a command line as the program does: on standard output, and not as a result.
 
     Wrong arguments, and ``--help``, end the process.
@@ -22,7 +22,7 @@ def run_command(arguments: Sequence[str], policies: Sequence[type[Policy]] = ())
     arguments
         The arguments, without the name of the program.
     policies
-        Classes whose policies the command knows by their names.
+        Policies of one's own, which the command knows by their names.
 
     Returns
     -------

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
 from . import _layland
 from ._errors import Refused
-from ._policy import PolicyLike
+from ._policy import Policy, PolicyLike, name_among
 from ._run import Run, page, write
 from ._tasks import TaskSet
 from ._times import TimeLike
 
 __all__ = ["Comparison", "compare"]
 
-_FIGURES = (
+FIGURES = (
     "released",
     "missed",
     "max_tardiness_ns",
@@ -55,22 +55,32 @@ class Comparison:
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
 
-    def __getitem__(self, policy: str) -> Run:
-        for run in self.runs:
-            if run.policy == policy:
-                return run
-        raise KeyError(policy)
+    def __getitem__(self, policy: PolicyLike) -> Run:
+        """The run under a policy: by its name, in any notation, or by one's own class or object.
+
+        Raises
+        ------
+        Refused
+            If the policy refused the set.
+        KeyError
+            If it was not compared.
+        """
+        name = name_among(policy, [result.policy for result in self._results])
+        found = next(result for result in self._results if result.policy == name)
+        if isinstance(found, Refused):
+            raise Refused(found.policy, found.reason, found.task)
+        return found
 
     @property
     def table(self) -> _layland.Table:
         """A row for each policy: ``policy``, ``released``, ``missed``, ``max_tardiness_ns``, ``max_response_ns``,
         ``preemptions``, ``migrations``, ``refused``."""
-        columns: dict[str, list[Any]] = {name: [] for name in ("policy", *_FIGURES, "refused")}
+        columns: dict[str, list[Any]] = {name: [] for name in ("policy", *FIGURES, "refused")}
         for result in self._results:
             figures = result.total if isinstance(result, Run) else {}
             columns["policy"].append(result.policy)
             columns["refused"].append(None if isinstance(result, Run) else result.reason)
-            for name in _FIGURES:
+            for name in FIGURES:
                 columns[name].append(figures.get(name))
         return _layland.Table.from_lists(columns)
 
@@ -98,11 +108,27 @@ class Comparison:
         return f"<table><tr>{head}</tr>{rows}</table>"
 
 
+def several(policies: PolicyLike | Iterable[PolicyLike]) -> list[PolicyLike]:
+    """Policies: several, or a single one by itself.
+
+    Raises
+    ------
+    TypeError
+        If they are neither.
+    """
+    if isinstance(policies, (str, Policy, type)):
+        return [policies]
+    if not isinstance(policies, Iterable):
+        kind = type(policies).__name__
+        raise TypeError(f"`policies` cannot be the {kind} {policies!r}: it is a list of names and of one's own policies")
+    return list(policies)
+
+
 def _compared(result: Run | Refused) -> Any:
     return result if isinstance(result, Run) else (result.policy, result.reason, result.task)
 
 
-def compare(tasks: TaskSet, policies: Sequence[PolicyLike], **options: Any) -> Comparison:
+def compare(tasks: TaskSet, policies: PolicyLike | Iterable[PolicyLike], **options: Any) -> Comparison:
     """Simulates a set under several policies.
 
     Parameters
@@ -110,7 +136,7 @@ def compare(tasks: TaskSet, policies: Sequence[PolicyLike], **options: Any) -> C
     tasks
         The set.
     policies
-        Names and classes.
+        Names of policies and policies of one's own, one or several.
     options
         As for :meth:`TaskSet.simulate`.
 
@@ -126,7 +152,7 @@ def compare(tasks: TaskSet, policies: Sequence[PolicyLike], **options: Any) -> C
     Comparison(g-edf: 1 missed, p-edf: 0 missed)
     """
     results: list[Run | Refused] = []
-    for policy in policies:
+    for policy in several(policies):
         try:
             results.append(tasks.simulate(policy, **options))
         except Refused as refused:

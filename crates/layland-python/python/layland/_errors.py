@@ -26,6 +26,8 @@ class Problem:
     """The column in characters, from 1."""
     help: str | None
     """Advice on how to fix it."""
+    place: str | None = None
+    """The part of a set that was built in Python, in words: its task and the argument."""
 
 
 class Error(ValueError):
@@ -101,6 +103,14 @@ class UsageError(Error):
 
     def _fields(self) -> tuple[Any, ...]:
         return self.message, self.help
+
+
+class NoSuchName(UsageError, KeyError):
+    """A name by which a result has nothing: a ``KeyError`` that says which names there are."""
+
+    def __str__(self) -> str:
+        # A KeyError would write the text in quotes.
+        return str(self.args[0])
 
 
 class Refused(Error):

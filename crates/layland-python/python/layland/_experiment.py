@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _layland
+from ._arguments import known, rate, switch, texts, time_ns, whole
 from ._errors import UsageError
-from ._policy import Policy, PolicyLike, names_and_classes
-from ._times import TimeLike, as_ns, as_text
+from ._policy import Own, PolicyLike, names_and_classes
+from ._times import TimeLike, as_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +100,7 @@ def experiments() -> list[str]:
     return _layland.experiments()
 
 
-def experiment(source: str | os.PathLike[str], policies: Sequence[type[Policy]] = ()) -> Experiment:
+def experiment(source: str | os.PathLike[str], policies: Sequence[Own] = ()) -> Experiment:
     """A packaged experiment, or a file that describes one (``layland lab show NAME`` prints one to begin with).
 
     Parameters
@@ -107,7 +108,7 @@ def experiment(source: str | os.PathLike[str], policies: Sequence[type[Policy]] 
     source
         The name of a packaged experiment, or the path of a file that ends in ``.toml``.
     policies
-        Classes that the file names.
+        Policies of one's own that the file names.
 
     Raises
     ------
@@ -127,26 +128,19 @@ def experiment(source: str | os.PathLike[str], policies: Sequence[type[Policy]] 
     path = os.fspath(source)
     if path.endswith(".toml"):
         return Experiment.loads(Path(path).read_bytes(), policies, name=Path(path).stem, place=path)
-    found = _layland.Experiment.packaged(path)
-    if found is None:
-        raise UsageError(f"there is no experiment `{path}`", f"there are {', '.join(experiments())}, and files (*.toml)")
+    found = _layland.Experiment.packaged(known(path, experiments(), "experiment", "layland.experiments()"))
+    assert found is not None, "it is in the list"
     return Experiment(found, policies)
-
-
-def _value(value: Value, axis: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, (str, int, Fraction)):
-        raise TypeError(f'`{axis}` cannot be {value!r}: write an exact number, such as "{value}"')
-    return str(value)
 
 
 _Made: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-def _packaged(name: str, policies: list[type[Policy]]) -> Experiment:
+def _packaged(name: str, policies: list[Own]) -> Experiment:
     return experiment(name, policies)
 
 
-def _read(text: bytes, policies: list[type[Policy]], name: str, place: str) -> Experiment:
+def _read(text: bytes, policies: list[Own], name: str, place: str) -> Experiment:
     return Experiment.loads(text, policies, name=name, place=place)
 
 
@@ -162,7 +156,7 @@ class Experiment:
     __slots__ = ("_classes", "_experiment", "_made")
 
     def __init__(
-        self, experiment: _layland.Experiment, classes: Sequence[type[Policy]] = (), made: _Made | None = None
+        self, experiment: _layland.Experiment, classes: Sequence[Own] = (), made: _Made | None = None
     ) -> None:
         self._experiment, self._classes = experiment, list(classes)
         # The arguments to make it again in another process; a packaged one has its name.
@@ -171,11 +165,22 @@ class Experiment:
     def __reduce__(self) -> tuple[Any, ...]:
         return self._made
 
+    def _parts(self) -> tuple[Any, ...]:
+        """Everything that results depend on; an object of a policy is the same as another one if its parts are."""
+        classes = [one if isinstance(one, type) else (type(one), vars(one)) for one in self._classes]
+        return self.name, self.toml, self.series, self.sets, self.seed, classes
+
+    def __eq__(self, other: object) -> bool:
+        return self._parts() == other._parts() if isinstance(other, Experiment) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.toml, tuple(self.series)))
+
     @classmethod
     def loads(
         cls,
         text: str | bytes,
-        policies: Sequence[type[Policy]] = (),
+        policies: Sequence[Own] = (),
         *,
         name: str = "experiment",
         place: str = "<text>",
@@ -187,7 +192,7 @@ class Experiment:
         text
             The description, as TOML.
         policies
-            Classes that it names.
+            Policies of one's own that it names.
         name, place
             The name of the experiment in results, and of the description in errors.
         """
@@ -251,7 +256,7 @@ class Experiment:
         Parameters
         ----------
         policy
-            A name with its options, or a class.
+            A name with its options, or a policy of one's own.
         name, label
             Its name in results and figures; by default the name of the policy.
 
@@ -274,7 +279,7 @@ class Experiment:
         seed: int | None = None,
         horizon: TimeLike | None = None,
         at: Mapping[str, Value | Sequence[Value]] | None = None,
-        series: Sequence[str] | None = None,
+        series: str | Sequence[str] | None = None,
         folder: str | os.PathLike[str] | None = None,
         fresh: bool = False,
         threads: int | None = None,
@@ -321,16 +326,17 @@ class Experiment:
         ['g-edf', 'apedf', 'a2pedf']
         """
         lists = {} if at is None else dict(at)
+        sets = None if sets is None else whole(sets, "sets", 1, 2**63 - 1)
+        seed = None if seed is None else whole(seed, "seed", 0, 2**63 - 1)
+        threads = None if threads is None else whole(threads, "threads", 1, 2**31 - 1)
+        fresh, progress = switch(fresh, "fresh"), switch(progress, "progress")
         changes = {
             "sets": sets,
             "seed": seed,
-            "horizon": horizon if horizon is None or isinstance(horizon, str) else as_text(as_ns(horizon)),
+            "horizon": horizon if horizon is None or isinstance(horizon, str) else as_text(time_ns(horizon, "horizon")),
             "at": [(axis, _values(values, axis)) for axis, values in lists.items()],
-            "series": None if series is None else list(series),
+            "series": None if series is None else texts(series, "series"),
         }
-        for number, what, least in ((sets, "sets", 1), (seed, "seed", 0), (threads, "threads", 1)):
-            if number is not None and not least <= number < 2**63:
-                raise UsageError(f"`{what}` cannot be {number}", f"give a whole number from {least} on")
         changed = self._experiment.changed(changes)
         if folder is not None and fresh:
             shutil.rmtree(Path(folder) / "shards", ignore_errors=True)
@@ -345,18 +351,30 @@ class Experiment:
     def __repr__(self) -> str:
         return f"Experiment({self.name!r}: {self.title})"
 
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(grid.name)}</td>"
+            f"<td>{escape('; '.join(axis + ': ' + ', '.join(values) for axis, values in grid.axes.items()))}</td>"
+            f"<td>{escape(', '.join(grid.series))}</td></tr>"
+            for grid in self.grids
+        )
+        head = "<tr><th>grid</th><th>axes</th><th>series</th></tr>"
+        about = f"{self.sets} sets of each point, seed {self.seed}"
+        source = f"<p>{escape(self.source)}</p>" if self.source else ""
+        return f"<p><b>{escape(self.title)}</b></p>{source}<p>{about}</p><table>{head}{rows}</table>"
+
 
 def _values(values: Value | Sequence[Value], axis: str) -> list[str]:
-    if isinstance(values, (str, int, float, Fraction)):
-        return [_value(values, axis)]
-    return [_value(value, axis) for value in values]
+    if isinstance(values, Iterable) and not isinstance(values, str):
+        return [rate(value, axis) for value in values]
+    return [rate(values, axis)]
 
 
 def _measured(
     experiment: _layland.Experiment,
     folder: str,
     figures: Sequence[str],
-    classes: list[type[Policy]],
+    classes: list[Own],
     threads: int | None,
     progress: bool,
 ) -> _layland.Results:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from . import _layland
-from ._errors import UsageError
+from ._arguments import rate, switch, texts, time_ns, whole
 from ._tasks import TaskSet
-from ._times import TimeLike, as_ns, as_text
+from ._times import TimeLike, as_int, as_text
 
 __all__ = ["generate"]
 
@@ -20,24 +20,20 @@ CountsLike: TypeAlias = int | str | tuple[int, int]
 _MOST_SETS = 1_000_000
 
 
-def _rate(value: RateLike, what: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, (str, int, Fraction)):
-        raise TypeError(f'`{what}` cannot be {value!r}: write an exact number, such as "{value}"')
-    return str(value)
-
-
 def _range(value: RangeLike, what: str) -> str:
     if isinstance(value, str):
         return value
-    low, high = value
-    return f"{_rate(low, what)}..{_rate(high, what)}"
+    if not (isinstance(value, tuple) and len(value) == 2):
+        raise TypeError(f"`{what}` cannot be the {type(value).__name__} {value!r}: write a pair of exact numbers")
+    return f"{rate(value[0], what)}..{rate(value[1], what)}"
 
 
-def _counts(value: CountsLike) -> str:
-    if isinstance(value, (int, str)):
-        return str(value)
-    low, high = value
-    return f"{low}..{high}"
+def _counts(value: CountsLike, what: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and len(value) == 2:
+        return f"{as_int(value[0], what)}..{as_int(value[1], what)}"
+    return str(as_int(value, what))
 
 
 def generate(
@@ -144,11 +140,8 @@ def generate(
     >>> len(drawn), drawn.cpus
     (4, 2)
     """
-    for number, what in ((seed, "seed"), (first, "number of a set")):
-        if not 0 <= number < 2**64:
-            raise UsageError(f"{number} is no {what}", f"a {what} is a whole number from 0 to 2^64 - 1")
-    if not 1 <= sets <= _MOST_SETS or first + sets >= 2**64:
-        raise UsageError(f"{sets} sets from number {first} on cannot be drawn", f"draw 1 to {_MOST_SETS} sets")
+    seed, sets = whole(seed, "seed", 0, 2**64 - 1), whole(sets, "sets", 1, _MOST_SETS)
+    first = whole(first, "first", 0, 2**64 - 1 - sets)
     rates = {
         "utilization": utilization,
         "min": min,
@@ -171,7 +164,7 @@ def generate(
         "min_wcet": min_wcet,
         "block_reload": block_reload,
     }
-    texts = {
+    words = {
         "generator": generator,
         "periods": periods,
         "deadlines": deadlines,
@@ -181,9 +174,9 @@ def generate(
         "section": section,
         "regions": regions,
         "affinity": affinity,
-        "criticality": ",".join(criticality) or None,
-        "probability": ",".join(_rate(value, "probability") for value in probability) or None,
-        "feasible": "true" if feasible else None,
+        "criticality": ",".join(texts(criticality, "criticality")) or None,
+        "probability": ",".join(rate(value, "probability") for value in probability) or None,
+        "feasible": "true" if switch(feasible, "feasible") else None,
     }
     counts = {
         "cpus": cpus,
@@ -197,10 +190,10 @@ def generate(
         "bursts": bursts,
         "cache_sets": cache_sets,
     }
-    parameters = {name: text for name, text in texts.items() if text is not None}
-    parameters |= {name: _rate(value, name) for name, value in rates.items() if value is not None}
+    parameters = {name: text for name, text in words.items() if text is not None}
+    parameters |= {name: rate(value, name) for name, value in rates.items() if value is not None}
     parameters |= {name: _range(value, name) for name, value in ranges.items() if value is not None}
-    parameters |= {name: as_text(as_ns(time)) for name, time in times.items() if time is not None}
-    parameters |= {name: _counts(value) for name, value in counts.items() if value is not None}
+    parameters |= {name: as_text(time_ns(time, name)) for name, time in times.items() if time is not None}
+    parameters |= {name: _counts(value, name) for name, value in counts.items() if value is not None}
     made = _layland.System.generate(parameters, seed, (first, first + sets))
     return [TaskSet._of(system, f"generated {seed}/{number}") for number, system in enumerate(made, first)]

@@ -1,181 +1,123 @@
-"""Tasks, and task sets."""
+"""Task sets."""
 
 from __future__ import annotations
 
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, overload
 
 from . import _layland
 from ._analysis import Analysis
+from ._arguments import known, sequence, switch, text, texts, time_ns, whole
 from ._asked import Asked
 from ._check import Checked, MarginLike, Question
-from ._errors import InputWarning, UsageError
+from ._errors import InputWarning, NoSuchName, UsageError
+from ._frames import rows_of
+from ._places import read
 from ._policy import PolicyLike, names_and_classes
 from ._run import Run, simulated
-from ._times import Duration, TimeLike, as_int, as_ns, as_text
+from ._task import Task, written
+from ._times import TimeLike, as_int, as_text
 
-__all__ = ["Task", "TaskSet"]
+__all__ = ["TaskSet"]
 
-Wcet: TypeAlias = TimeLike | Mapping[str, TimeLike]
-Cpus: TypeAlias = str | Sequence[int | str]
-
-_ENDINGS = {"toml": "toml", "json": "rt-app", "csv": "csv", "xml": "simso", "jsonl": "jsonl", "ndjson": "jsonl"}
-
-
-def _written(value: Any, key: str = "") -> Any:
-    """A value as a task-set file has it: times as strings with units, exact numbers."""
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, str):
-        return _text(value, key)
-    if type(value) is Fraction and key == "of":
-        return str(value)
-    if isinstance(value, (Duration, timedelta, Fraction)):
-        return as_text(as_ns(value))
-    if isinstance(value, Mapping):
-        return {_text(str(name), key): _written(inner, str(name)) for name, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-        return [_written(inner, key) for inner in value]
-    try:
-        return as_int(value, key)
-    except TypeError:
-        kind = type(value).__name__
-        raise TypeError(f"`{key}` cannot be the {kind} {value!r}: it has to be exact") from None
+_ENDINGS = {
+    "toml": "toml",
+    "json": "rt-app",
+    "csv": "csv",
+    "xml": "simso",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+}
+_ARGUMENTS = {
+    "criticality": "levels",
+    "defaults": "defaults",
+    "resource": "resources",
+    "chain": "chains",
+    "request": "requests",
+}
+Entries = Sequence[Mapping[str, Any]]
 
 
-def _text(text: str, key: str) -> str:
-    """A text that a file can have."""
-    plain = str.__str__(text)
-    for at, c in enumerate(plain, 1):
-        if "\ud800" <= c <= "\udfff":
-            message = f"`{key}` is {plain!r}, whose character {at} is half of a surrogate pair"
-            raise UsageError(message, "write the character that is meant")
-    return plain
+def _tables(value: Any, what: str) -> list[dict[str, Any]]:
+    """Entries of a group, each with its keys."""
+    found = []
+    for entry in sequence(value, what, "dictionaries"):
+        if not isinstance(entry, Mapping):
+            raise TypeError(f"`{what}` has the {type(entry).__name__} {entry!r}: each is a dictionary of keys")
+        found.append(written(entry, what))
+    return found
 
 
-def _line(document: dict[str, Any]) -> bytes:
-    """A document in one line, with each character as it is."""
-    return json.dumps(document, ensure_ascii=False).encode()
+def _table(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"`{what}` cannot be the {type(value).__name__} {value!r}: it is a dictionary of keys")
+    return written(value, what)  # type: ignore[no-any-return]
 
 
-def _time(value: TimeLike) -> str:
-    return as_text(as_ns(value))
+def _tasks(tasks: Any) -> list[Task]:
+    found = list(sequence(tasks, "tasks", "tasks"))
+    for number, task in enumerate(found, 1):
+        if not isinstance(task, Task):
+            kind = type(task).__name__
+            raise TypeError(f"`tasks` has the {kind} {task!r} in place {number}: each is a layland.Task")
+    return found
 
 
-class Task:
-    """A recurrent task.
+def _resource(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
 
-    Parameters
-    ----------
-    name
-        Unique in its set.
-    wcet
-        The longest execution time; for mixed criticality one for each level, by its name.
-    period
-        The period, or the least time between two arrivals.
-    deadline
-        The relative deadline; the period, if it is left out.
-    keys
-        Everything else that a task of a task-set file can have: ``budget``, ``criticality``, ``affinity``, ``cluster``,
-        ``offset``, ``jitter``, ``rank``, ``priority``, ``jobs``, ``on_miss``, ``reclaim``, ``nonpreemptive``, ``segments``,
-        ``release``, ``exec``, ``count``, ``thread``, ``ucb``, ``ecb`` (``layland schema`` describes them), and ``blocking``:
-        for how long at most jobs of lower priority delay its jobs, for the analyses that know it.
 
-    Raises
-    ------
-    TypeError
-        For a time without a unit, and for a float.
-    UsageError
-        For a string that is not a time.
+def _groups(document: dict[str, Any], groups: Mapping[str, Any]) -> None:
+    """Puts the groups that are given into a document; an empty one leaves it out."""
+    for what, value in groups.items():
+        if value is None:
+            continue
+        entry: Any
+        match what:
+            case "cpus":
+                cpus = as_int(value, "cpus")
+                document["platform"] = {**document.get("platform", {}), "cpus": cpus}
+                continue
+            case "platform":
+                cpus = document["platform"]["cpus"]
+                entry = _table(value, what)
+                if entry.get("cpus", cpus) != cpus:
+                    message = f"`cpus` is {cpus}, and `platform` says {entry['cpus']}"
+                    raise UsageError(message, "leave the one in `platform` out")
+                document["platform"] = {"cpus": cpus, **{key: of for key, of in entry.items() if key != "cpus"}}
+                continue
+            case "levels":
+                key, entry = "criticality", [written(level, what) for level in texts(value, what)]
+                entry = {"levels": entry} if entry else {}
+            case "defaults" | "provenance":
+                key, entry = what, _table(value, what)
+            case "resources":
+                given = [value] if isinstance(value, str) else sequence(value, what, "names or dictionaries")
+                key, entry = "resource", _tables([_resource(one) for one in given], what)
+            case "tasks":
+                key, entry = "task", [task._keys for task in _tasks(value)]
+            case _:
+                key, entry = what.removesuffix("s"), _tables(value, what)
+        document.pop(key, None)
+        if entry or key == "task":
+            document[key] = entry
 
-    Examples
-    --------
-    >>> import layland
-    >>> task = layland.Task("control", wcet="1ms", period="5ms", deadline=4 * layland.ms)
-    >>> task.utilization, task.deadline_ns
-    (Fraction(1, 5), 4000000)
-    """
 
-    __slots__ = ("_keys",)
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        wcet: Wcet,
-        period: TimeLike,
-        deadline: TimeLike | None = None,
-        **keys: Any,
-    ) -> None:
-        all_keys: dict[str, Any] = {"name": _written(name, "name"), "period": _time(period)}
-        if deadline is not None:
-            all_keys["deadline"] = _time(deadline)
-        if isinstance(wcet, Mapping):
-            all_keys["wcet"] = {_text(level, "wcet"): _time(time) for level, time in wcet.items()}
-        else:
-            all_keys["wcet"] = _time(wcet)
-        for key in ("budget", "offset", "jitter", "blocking"):
-            if key in keys:
-                all_keys[key] = _time(keys.pop(key))
-        all_keys.update({key: _written(value, key) for key, value in keys.items()})
-        self._keys = all_keys
-
-    @classmethod
-    def _of(cls, keys: dict[str, Any]) -> Task:
-        made = cls.__new__(cls)
-        made._keys = keys
-        return made
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return str(self._keys["name"])
-
-    @property
-    def period_ns(self) -> int:
-        """The period in nanoseconds."""
-        return as_ns(self._keys["period"])
-
-    @property
-    def deadline_ns(self) -> int:
-        """The relative deadline in nanoseconds."""
-        return as_ns(self._keys.get("deadline", self._keys["period"]))
-
-    @property
-    def wcet_ns(self) -> int:
-        """The WCET in nanoseconds; of several the longest, which is that of the task's own level."""
-        wcet = self._keys["wcet"]
-        return max(map(as_ns, wcet.values())) if isinstance(wcet, dict) else as_ns(wcet)
-
-    @property
-    def utilization(self) -> Fraction:
-        """WCET over period, exact."""
-        return Fraction(self.wcet_ns, self.period_ns)
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """All of it, with the keys of the task-set file."""
-        return json.loads(json.dumps(self._keys))  # type: ignore[no-any-return]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Task._of, (self._keys,)
-
-    def __eq__(self, other: object) -> bool:
-        return self._keys == other._keys if isinstance(other, Task) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(json.dumps(self._keys, sort_keys=True))
-
-    def __repr__(self) -> str:
-        rest = ", ".join(f"{key}={value!r}" for key, value in self._keys.items() if key != "name")
-        return f"Task({self.name!r}, {rest})"
+def _origin(document: dict[str, Any]) -> tuple[str, ...]:
+    """The groups of a set that its tasks do not carry, by the arguments for them."""
+    groups = [argument for key, argument in _ARGUMENTS.items() if document.get(key)]
+    if set(document.get("platform", {})) - {"cpus"}:
+        groups.append("platform")
+    # Observations that a set does not explain forbid guarantees.
+    if document.get("provenance", {}).get("unexplained"):
+        groups.append("provenance")
+    return tuple(groups)
 
 
 class TaskSet:
@@ -193,13 +135,32 @@ class TaskSet:
         More of the platform, with the keys of the task-set file: ``clusters``, ``topology``, ``speed``, ``overhead``.
     levels
         The names of the criticality levels, low to high.
+    defaults
+        Values of keys that tasks leave out, and ``tie``: what decides between equal priorities.
+    resources
+        The resources that jobs lock: their names, or dictionaries with ``name`` and ``home``.
+    chains
+        Cause-effect chains: dictionaries with ``name`` and ``tasks``, and if need be ``communication`` (``implicit`` or
+        ``let``), ``max_reaction`` and ``max_age``.
     requests
         Requests to the running system, with the keys of the task-set file.
+    provenance
+        The origin of the set, with the keys of the task-set file.
 
     Raises
     ------
     InputError
-        If the set is not valid.
+        If the set is not valid: each problem names the task and the argument.
+    UsageError
+        If ``platform`` has another number of CPUs.
+    TypeError
+        If a value is of another type.
+
+    Warns
+    -----
+    InputWarning
+        If tasks are from a set that has more groups than this one is given (``chains`` and others): give them, or an
+        empty list; :meth:`replace` keeps all.
 
     Examples
     --------
@@ -220,24 +181,38 @@ class TaskSet:
 
     def __init__(
         self,
-        tasks: Sequence[Task],
+        tasks: Iterable[Task],
         *,
         cpus: int,
         name: str = "set",
         platform: Mapping[str, Any] | None = None,
         levels: Sequence[str] | None = None,
-        requests: Sequence[Mapping[str, Any]] = (),
+        defaults: Mapping[str, Any] | None = None,
+        resources: Sequence[str | Mapping[str, Any]] | None = None,
+        chains: Entries | None = None,
+        requests: Entries | None = None,
+        provenance: Mapping[str, Any] | None = None,
     ) -> None:
-        document: dict[str, Any] = {
-            "layland": 1,
-            "platform": {"cpus": as_int(cpus, "cpus"), **_written(platform or {}, "platform")},
+        all_tasks = _tasks(tasks)
+        groups = {
+            "platform": platform,
+            "levels": levels,
+            "defaults": defaults,
+            "resources": resources,
+            "chains": chains,
+            "requests": requests,
+            "provenance": provenance,
         }
-        if levels is not None:
-            document["criticality"] = {"levels": _written(list(levels), "levels")}
-        document["task"] = [task._keys for task in tasks]
-        if requests:
-            document["request"] = _written(requests, "requests")
-        self._become(_layland.System.read(name, _line(document), "jsonl", None, None), name)
+        document: dict[str, Any] = {"layland": 1}
+        _groups(document, {"cpus": as_int(cpus, "cpus"), **groups, "tasks": all_tasks})
+        called = text(name, "name")
+        lost = [group for group in dict.fromkeys(g for task in all_tasks for g in task._origin) if groups[group] is None]
+        if lost:
+            has = " and ".join(f"`{group}`" for group in lost)
+            message = f"{called}: the set of these tasks has {has}, and this one is not given any"
+            help = f"give {lost[0]}=old.{lost[0]}, or change the set by old.replace(..)"
+            warnings.warn(f"{message}: {help}", InputWarning, stacklevel=2)
+        self._become(read(document, called), called)
 
     def _become(self, system: _layland.System, name: str) -> None:
         self._system, self.name = system, name
@@ -290,11 +265,10 @@ class TaskSet:
         """
         path = os.fspath(source)
         if path.startswith("demo:"):
-            system = _layland.System.demo(path.removeprefix("demo:"))
-            if system is None:
-                names = ", ".join(_layland.demos())
-                raise UsageError(f"there is no bundled set `{path}`", f"there are {names}")
-            return cls._of(system, path)
+            demo = known(path.removeprefix("demo:"), _layland.demos(), "bundled set", "layland.demos()", "source")
+            system = _layland.System.demo(demo)
+            assert system is not None, "it is in the list"
+            return cls._of(system, f"demo:{demo}")
         data = Path(path).read_bytes()
         return cls.loads(data, format=format, cpus=cpus, unit=unit, columns=columns, name=path)
 
@@ -317,10 +291,65 @@ class TaskSet:
         >>> layland.TaskSet.loads("# C T\\n1 5\\n2 8\\n", unit="ms", cpus=1)
         TaskSet('<text>', 2 tasks, 1 CPU, utilization 9/20)
         """
-        data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-        if cpus is not None and cpus < 1:
-            raise UsageError(f"{cpus} CPUs run nothing", "give a number from 1 on")
+        if not isinstance(text, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"`text` cannot be the {type(text).__name__} {text!r}: it is a text, or its bytes")
+        data = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
+        if cpus is not None:
+            cpus = as_int(cpus, "cpus")
+            if cpus < 1:
+                raise UsageError(f"`cpus` cannot be {cpus}", "give a number from 1 on")
         return cls._of(_layland.System.read(name, data, format, cpus, unit, columns), name)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        cpus: int,
+        unit: str | None = None,
+        columns: Mapping[str, str | None] | None = None,
+        name: str = "frame",
+        **groups: Any,
+    ) -> TaskSet:
+        """The set with a task for each row of a table.
+
+        Parameters
+        ----------
+        frame
+            A DataFrame of pandas or polars, a table of pyarrow, a :class:`Table`, or a dictionary of columns. A column
+            has the name of a key of tasks (``name``, ``wcet``, ``period``, ``deadline``, ``priority``, ..); one of times
+            may end in its unit (``wcet_ms``). An empty cell leaves the key out. Without names, tasks are ``t1``, ``t2``
+            and so on.
+        cpus
+            The number of CPUs.
+        unit
+            The unit of numbers without one: ``ns``, ``us``, ``ms`` or ``s``. A floating-point number counts as the
+            decimal number that it is printed as, as in a file: it has to be a whole number of nanoseconds.
+        columns
+            The keys of columns that have other names; ``None`` leaves a column out.
+        name
+            Its name in results.
+        groups
+            The other arguments of :class:`TaskSet`: ``platform``, ``levels``, ``chains`` and so on.
+
+        Raises
+        ------
+        UsageError
+            If a number needs a unit, or is not a whole number of nanoseconds: with its row and column.
+        InputError
+            If the set is not valid.
+        TypeError
+            If it is not a table.
+
+        Examples
+        --------
+        >>> import layland
+        >>> frame = {"name": ["a", "b"], "wcet": [1, 2.5], "period": [5, 10], "deadline": [4, None]}
+        >>> tasks = layland.TaskSet.from_frame(frame, unit="ms", cpus=1)
+        >>> [(task.name, task.wcet_ns, task.deadline_ns) for task in tasks]
+        [('a', 1000000, 4000000), ('b', 2500000, 10000000)]
+        """
+        return cls(rows_of(frame, unit, columns), cpus=cpus, name=name, **groups)
 
     @classmethod
     def load_lines(cls, source: str | os.PathLike[str]) -> Iterator[TaskSet]:
@@ -345,16 +374,110 @@ class TaskSet:
         return text
 
     def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-        """Writes a file, in this format or in the one that its name shows."""
+        """Writes a file, in this format or in the one that its name shows: ``.toml``, ``.json`` (rt-app), ``.csv``,
+        ``.xml`` (SimSo) or ``.jsonl``; TOML, if it has no ending.
+
+        Raises
+        ------
+        UsageError
+            If the ending shows no format, or the format has no writer.
+        """
         target = Path(path)
-        chosen = format or _ENDINGS.get(target.suffix.lstrip("."), "toml")
+        ending = target.suffix.lower().lstrip(".")
+        if format is None and ending and ending not in _ENDINGS and ending != "txt":
+            known = ", ".join(f".{known}" for known in _ENDINGS)
+            raise UsageError(f"`{ending}` shows no format that is written", f"name one with `format`, or use {known}")
+        chosen = format or _ENDINGS.get(ending, "toml")
         target.write_text(self.dumps(chosen), encoding="utf-8", newline="\n")
 
     @property
     def tasks(self) -> tuple[Task, ...]:
         """The tasks, as the set has them: with all defaults."""
-        document = json.loads(self._system.write("jsonl")[0])
-        return tuple(map(Task._of, document.get("task", [])))
+        document = self._document()
+        origin = _origin(document)
+        return tuple(Task._of(keys, origin) for keys in document.get("task", []))
+
+    def _document(self) -> dict[str, Any]:
+        """The set with the keys of the task-set file."""
+        return json.loads(self._system.write("jsonl")[0])  # type: ignore[no-any-return]
+
+    @property
+    def platform(self) -> dict[str, Any]:
+        """The platform without its number of CPUs: ``clusters``, ``topology``, ``speed``, ``overhead``, as far as there
+        are any."""
+        return {key: value for key, value in self._document()["platform"].items() if key != "cpus"}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What holds for all tasks: ``tie``, if it is given. Other defaults are in the tasks."""
+        return dict(self._document().get("defaults", {}))
+
+    @property
+    def resources(self) -> list[dict[str, Any]]:
+        """The resources that jobs lock."""
+        return list(self._document().get("resource", []))
+
+    @property
+    def chains(self) -> list[dict[str, Any]]:
+        """The cause-effect chains."""
+        return list(self._document().get("chain", []))
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The requests to the running system."""
+        return list(self._document().get("request", []))
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """The origin of the set, if it is known."""
+        return dict(self._document().get("provenance", {}))
+
+    def replace(
+        self,
+        *,
+        tasks: Iterable[Task] | None = None,
+        cpus: int | None = None,
+        name: str | None = None,
+        platform: Mapping[str, Any] | None = None,
+        levels: Sequence[str] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+        resources: Sequence[str | Mapping[str, Any]] | None = None,
+        chains: Entries | None = None,
+        requests: Entries | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> TaskSet:
+        """The same set with other parts; a new set. Everything that is not named stays, and an empty list or dictionary
+        removes a part. Parameters and errors are those of :class:`TaskSet`.
+
+        Examples
+        --------
+        >>> import layland
+        >>> layland.TaskSet.load("demo:dhall").replace(cpus=4)
+        TaskSet('demo:dhall', 3 tasks, 4 CPUs, utilization 72/55)
+        """
+        document = self._document()
+        changes = {
+            "cpus": cpus,
+            "platform": platform,
+            "levels": levels,
+            "defaults": defaults,
+            "resources": resources,
+            "chains": chains,
+            "requests": requests,
+            "provenance": provenance,
+            "tasks": tasks,
+        }
+        _groups(document, changes)
+        called = self.name if name is None else text(name, "name")
+        system, old = read(document, called), self._system
+        if old.asked_until_ns is not None or old.policy is not None or old.simso_identifiers is not None:
+            is_same = (len(system), system.cpus) == (len(old), old.cpus) and tasks is None
+            identifiers = old.simso_identifiers if is_same else None
+            line = system.write("jsonl")[0]
+            system = _layland.System.restored(line, old.asked_until_ns, old.policy, system.warnings, identifiers)
+        return TaskSet._of(system, called)
+
+    __replace__ = replace
 
     @property
     def cpus(self) -> int:
@@ -384,7 +507,7 @@ class TaskSet:
     def check(
         self,
         *policies: PolicyLike,
-        tests: Sequence[str] = (),
+        tests: str | Sequence[str] = (),
         every_test: bool = False,
         factor: bool = True,
         reserve: MarginLike | None = None,
@@ -398,7 +521,7 @@ class TaskSet:
         policies
             The policies; by default every policy to which a test applies.
         tests
-            The tests to run (:func:`layland.analyses`); by default all.
+            The tests to run (:func:`layland.analyses`), one or several; by default all.
         every_test
             True to run every test, and not only until one decides.
         factor
@@ -446,7 +569,7 @@ class TaskSet:
 
     def simulate(
         self,
-        policy: PolicyLike = "g-edf",
+        policy: PolicyLike | None = None,
         *,
         until: TimeLike | None = None,
         hyperperiods: int | None = None,
@@ -461,9 +584,11 @@ class TaskSet:
         Parameters
         ----------
         policy
-            A name with its options, such as ``"p-edf:fit=wfd"``, or a class.
+            A name with its options, such as ``"p-edf:fit=wfd"``, or a policy of one's own: a class, or an object of it.
+            By default the one that the file requests, or one that fits what the set has (priorities, affinities, levels,
+            ..), and otherwise global EDF: :attr:`Run.policy` says which, and :attr:`Run.because` why.
         until
-            The end of the simulation; by default two hyperperiods, and at most 10 s.
+            The end of the simulation; by default that of the file, or else two hyperperiods, and at most 10 s.
         hyperperiods
             The number of hyperperiods to simulate after the last offset.
         cycle
@@ -486,15 +611,20 @@ class TaskSet:
         KeyboardInterrupt
             After Ctrl-C, within some hundredths of a second.
         """
-        names, classes = names_and_classes([policy], self._system)
-        until_ns, cycle_ns = (time if time is None else as_ns(time) for time in (until, cycle))
+        names, classes = names_and_classes([] if policy is None else [policy], self._system)
+        until_ns = None if until is None else time_ns(until, "until")
+        cycle_ns = None if cycle is None else time_ns(cycle, "cycle")
+        for length, what in ((until_ns, "until"), (cycle_ns, "cycle")):
+            if length is not None and length < 0:
+                raise UsageError(f"`{what}` cannot be {as_text(length)}", "give a time from 0 on")
         if sum(length is not None for length in (until_ns, hyperperiods, cycle_ns)) > 1:
-            raise UsageError("how long is said twice", "give one of until, hyperperiods and cycle")
-        for number in (seed, explore):
-            if number is not None and not 0 <= number < 2**64:
-                raise UsageError(f"{number} is no seed", "a seed is a whole number from 0 to 2^64 - 1")
-        if hyperperiods is not None and not 0 < hyperperiods < 2**32:
-            raise UsageError(f"{hyperperiods} hyperperiods cannot be simulated", "give a number from 1 on")
+            raise UsageError("the length of the run is given twice", "give one of `until`, `hyperperiods` and `cycle`")
+        seed = whole(seed, "seed", 0, _SEEDS)
+        if explore is not None:
+            explore = whole(explore, "explore", 0, _SEEDS)
+        if hyperperiods is not None:
+            hyperperiods = whole(hyperperiods, "hyperperiods", 1, 2**32 - 1)
+        record, progress = switch(record, "record"), switch(progress, "progress")
         asked = Asked(self._system, self.name, classes, names, until_ns, hyperperiods, cycle_ns, seed, explore)
         return simulated(asked, record, progress)
 
@@ -503,6 +633,24 @@ class TaskSet:
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)
+
+    @overload
+    def __getitem__(self, which: str | int) -> Task: ...
+    @overload
+    def __getitem__(self, which: slice) -> tuple[Task, ...]: ...
+
+    def __getitem__(self, which: str | int | slice) -> Task | tuple[Task, ...]:
+        """A task by its name or its place, and some tasks by a slice."""
+        if not isinstance(which, str):
+            return self.tasks[which]
+        for task in self.tasks:
+            if task.name == which:
+                return task
+        raise NoSuchName(f"there is no task `{which}`", "there are " + ", ".join(task.name for task in self.tasks[:20]))
+
+    def __contains__(self, which: object) -> bool:
+        """True for the name of one of its tasks, and for one of them."""
+        return any(which in (task.name, task) for task in self.tasks)
 
     def __eq__(self, other: object) -> bool:
         return self._system == other._system if isinstance(other, TaskSet) else NotImplemented
@@ -526,6 +674,9 @@ class TaskSet:
         )
         head = "<tr><th>task</th><th>WCET</th><th>period</th><th>deadline</th><th>utilization</th></tr>"
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+
+_SEEDS = 2**64 - 1
 
 
 def _unpickled(system: _layland.System, name: str) -> TaskSet:

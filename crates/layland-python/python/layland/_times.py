@@ -2,12 +2,13 @@
 
 A time is a text with a unit, a :class:`datetime.timedelta`, a :class:`Duration` (an integer with a unit:
 ``5 * layland.ms``), or a :class:`fractions.Fraction`, which counts milliseconds. A ``pandas.Timedelta`` counts with its
-nanoseconds. A bare number is refused: its unit is not known, and a float is not exact. So is any other type that is
+nanoseconds, and a ``numpy.timedelta64`` with its unit. A bare number is refused: its unit is not known, and a float is not exact. So is any other type that is
 derived from one of these, because it may carry more than the part that is known here.
 """
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from fractions import Fraction
 from functools import total_ordering
@@ -154,8 +155,8 @@ def as_ns(time: TimeLike) -> int:
     Parameters
     ----------
     time
-        A text with a unit (``"5ms"``, ``"1.5us"``, ``"10/3s"``), a ``timedelta``, a :class:`Duration`, or a
-        ``Fraction`` of milliseconds.
+        A text with a unit (``"5ms"``, ``"1.5us"``, ``"10/3s"``), a ``timedelta``, a :class:`Duration`, a
+        ``Fraction`` of milliseconds, or a ``numpy.timedelta64``.
 
     Raises
     ------
@@ -174,20 +175,53 @@ def as_ns(time: TimeLike) -> int:
     Traceback (most recent call last):
     TypeError: a time cannot be the float 0.5: write a text with a unit, such as "0.5ms"
     """
+    return time_of(time, "a time")
+
+
+def time_of(time: Any, what: str) -> int:
+    """A time in whole nanoseconds; errors name it: an argument in backquotes, or a noun.
+
+    Examples
+    --------
+    >>> time_of(5, "`until`")
+    Traceback (most recent call last):
+    TypeError: `until` cannot be the int 5: write a text with a unit, such as "5ms"
+    """
     if isinstance(time, str):
         # Anything else that a derived class carries is not a part of the text.
-        return _layland.parse_time(str.__str__(time))
-    if type(time) is Duration:
-        return _limited(time.ns)
-    if type(time) is timedelta or _is_of_pandas(time):
+        text = str.__str__(time)
+        try:
+            return _layland.parse_time(text)
+        except UsageError as error:
+            if what == "a time":
+                raise
+            raise UsageError(f"{what} is {text!r}: {error.message}", error.help) from None
+    kind = type(time)
+    if kind is Duration:
+        return limited(time.ns)
+    if kind is timedelta or _is_of_pandas(time):
         # A Timedelta of pandas has the nanoseconds below its microseconds beside them.
         rest = as_int(getattr(time, "nanoseconds", 0), "nanoseconds")
-        return _limited(((time.days * 86_400 + time.seconds) * 1_000_000 + time.microseconds) * 1_000 + rest)
-    if type(time) is Fraction:
-        return _limited((ms * time).ns)
-    kind = type(time).__name__
-    write = f"{time}ms" if isinstance(time, (int, float)) and not isinstance(time, bool) else "5ms"
-    raise TypeError(f'a time cannot be the {kind} {time!r}: write a text with a unit, such as "{write}"')
+        return limited(((time.days * 86_400 + time.seconds) * 1_000_000 + time.microseconds) * 1_000 + rest)
+    if kind is Fraction:
+        return limited((ms * time).ns)
+    if (kind.__module__, kind.__name__) == ("numpy", "timedelta64"):
+        return _of_numpy(time, what)
+    is_number = isinstance(time, (int, float)) and not isinstance(time, bool)
+    write = f"{time}ms" if is_number else "5ms"
+    raise TypeError(f'{what} cannot be the {kind.__name__} {time!r}: write a text with a unit, such as "{write}"')
+
+
+_NUMPY_NS = {"W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6}
+_NUMPY_NS |= {"us": 10**3, "ns": 1}
+
+
+def _of_numpy(time: Any, what: str) -> int:
+    """A ``timedelta64`` in nanoseconds, without the overflow of its own conversion."""
+    unit, count = sys.modules["numpy"].datetime_data(time.dtype)
+    if unit not in _NUMPY_NS or time != time:
+        raise TypeError(f"{what} cannot be the timedelta64 {time!r}: it needs a unit from weeks to nanoseconds")
+    return limited(int(time.astype("int64")) * count * _NUMPY_NS[unit])
 
 
 def _is_of_pandas(time: object) -> TypeGuard[timedelta]:
@@ -197,7 +231,8 @@ def _is_of_pandas(time: object) -> TypeGuard[timedelta]:
     return isinstance(time, timedelta) and (module, kind.__name__) == ("pandas", "Timedelta")
 
 
-def _limited(ns: int) -> int:
+def limited(ns: int) -> int:
+    """A number of nanoseconds that all parts can compute with."""
     if abs(ns) > _LIMIT:
         raise UsageError(f"{ns} ns is too long", "at most about 36 years fit")
     return ns

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from ._errors import UnknownVerdict
 
 __all__ = ["Verdict"]
 
 
-class Verdict(Enum):
-    """The answer to "is it guaranteed?".
+class Verdict(StrEnum):
+    """The answer to "is it guaranteed?". A verdict is equal to its text, which tables have.
 
     Examples
     --------
-    >>> bool(Verdict.YES), bool(Verdict.NO)
-    (True, False)
+    >>> bool(Verdict.YES), bool(Verdict.NO), Verdict.YES == "yes"
+    (True, False, True)
     >>> bool(Verdict.UNKNOWN)
     Traceback (most recent call last):
     layland._errors.UnknownVerdict: the verdict is unknown, which is neither yes nor no: compare it with Verdict.YES

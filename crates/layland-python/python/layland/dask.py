@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._errors import Error
+from ._errors import Error, UsageError
+from ._experiment import Experiment
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -29,7 +30,7 @@ _MOST = 1000
 
 def sweep(
     client: Client,
-    experiment: str | Path,
+    experiment: str | Path | Experiment,
     out: str | Path,
     *,
     options: Sequence[str] = (),
@@ -44,7 +45,8 @@ def sweep(
     client
         The cluster. Its workers need this version of the package and see the folder under the same path.
     experiment
-        The name of a packaged experiment, or a file that describes one.
+        The name of a packaged experiment, a file that describes one, or an experiment. One with policies in Python
+        cannot be measured in this way: run it here, or compare sets by ``layland.compare_all(.., client=client)``.
     out
         The folder.
     options
@@ -67,6 +69,15 @@ def sweep(
         If the experiment cannot be read, or a task failed for good: the text is what the command said.
     """
     folder = Path(out).resolve()
+    if isinstance(experiment, Experiment):
+        if experiment != Experiment.loads(experiment.toml, name=experiment.name):
+            message = f"the experiment `{experiment.name}` has policies that its description does not have"
+            help = "write them into the description; with those in Python, use experiment.run or layland.compare_all"
+            raise UsageError(message, help)
+        folder.mkdir(parents=True, exist_ok=True)
+        copy = folder / "experiment.toml"
+        copy.write_text(experiment.toml, encoding="utf-8", newline="\n")
+        experiment = copy
     shared = str(experiment)
     if shared.endswith(".toml"):
         # Workers may not see the file of the user. The name of a unit does not depend on that of the file.

@@ -3,7 +3,7 @@
 //! Events are collected until the policy decides, so that one decision takes the interpreter's lock
 //! once. The order of events is that of the contract (`layland-policy/src/policy.rs`).
 
-use super::job::{Job, PolicyTask};
+use super::job::{Job, PolicyTask, Seen};
 use super::key::Key;
 use super::machine::{Machine, Ready};
 use crate::patience::Stop;
@@ -66,6 +66,12 @@ impl Foreign {
     fn decide_in(&mut self, py: Python<'_>, now: Time, actions: &mut Vec<Action>) -> PyResult<()> {
         let object = self.object.clone_ref(py);
         let object = object.bind(py);
+        self.machine.count_all(now);
+        for news in &self.news {
+            if let News::Over(ready) = news {
+                ready.show(now);
+            }
+        }
         self.tell_news(py, object, now)?;
         match self.style {
             Style::Key { is_fixed } => self.decide_by_key(py, now, is_fixed, actions)?,
@@ -86,7 +92,7 @@ impl Foreign {
                 }
                 _ if !self.listens => {}
                 News::Released(task) => {
-                    if let Some(job) = self.seen(py, task)? {
+                    if let Some(job) = self.seen(py, now, task)? {
                         object.call_method1(intern!(py, "on_release"), (job, now.ns()))?;
                     }
                 }
@@ -101,12 +107,13 @@ impl Foreign {
     }
 
     /// Returns the Python object of the ready job of a task.
-    fn seen(&mut self, py: Python<'_>, task: TaskId) -> PyResult<Option<Py<Job>>> {
+    fn seen(&mut self, py: Python<'_>, now: Time, task: TaskId) -> PyResult<Option<Py<Job>>> {
         let Some(ready) = self.machine.ready[task].as_mut() else { return Ok(None) };
         if ready.seen.is_none() {
             let of = self.tasks[task].clone_ref(py);
             let Ready { id, release, deadline, .. } = *ready;
-            ready.seen = Some(Py::new(py, Job { task: of, id, release, deadline })?);
+            let job = Job { task: of, id, release, deadline, seen: Seen::at(now) };
+            ready.seen = Some(Py::new(py, job)?);
         }
         Ok(ready.seen.as_ref().map(|seen| seen.clone_ref(py)))
     }
@@ -123,7 +130,7 @@ impl Foreign {
         // Collect the keys in the order that breaks ties: the sort is stable and keeps it.
         let mut order: Vec<(Key, TaskId)> = Vec::new();
         for &task in self.by_rank.clone().iter() {
-            let Some(job) = self.seen(py, task)? else { continue };
+            let Some(job) = self.seen(py, now, task)? else { continue };
             let known = self.machine.ready[task].as_ref().and_then(|ready| ready.key.as_ref());
             let key = match known {
                 Some(key) => key.copy(py),
@@ -255,8 +262,7 @@ impl Policy for Foreign {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Release { job, release, deadline } => {
-                let ready = Ready { id: job, release, deadline, seen: None, key: None };
-                self.machine.ready[job.task] = Some(ready);
+                self.machine.ready[job.task] = Some(Ready::new(job, release, deadline));
                 self.news.push(News::Released(job.task));
             }
             Event::Completion { job, cpu: _, then: _ } | Event::Ended { job } => {

@@ -1,7 +1,8 @@
 //! Tasks and jobs as a Python policy sees them.
 
-use layland_model::{CpuId, JobId, System, Task, TaskId, Time};
+use layland_model::{CpuId, JobId, Service, System, Task, TaskId, Time};
 use pyo3::prelude::*;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A task, as a policy sees it. Times are whole nanoseconds.
 #[pyclass(frozen, name = "PolicyTask", module = "layland._layland")]
@@ -94,6 +95,28 @@ pub(crate) struct Job {
     pub(super) id: JobId,
     pub(super) release: Time,
     pub(super) deadline: Time,
+    /// The time and the work of the job when a method of the policy was last called.
+    pub(super) seen: Seen,
+}
+
+/// The part of a job that changes. Only a thread that holds the interpreter's lock writes it, before
+/// it calls the policy.
+#[derive(Default)]
+pub(super) struct Seen {
+    now: AtomicI64,
+    executed: AtomicI64,
+}
+
+impl Seen {
+    pub(super) fn at(now: Time) -> Seen {
+        Seen { now: AtomicI64::new(now.ns()), executed: AtomicI64::new(0) }
+    }
+
+    /// Notes that a job has executed this much work by now.
+    pub(super) fn set(&self, now: Time, executed: Service) {
+        self.now.store(now.ns(), Ordering::Relaxed);
+        self.executed.store(executed.ns(), Ordering::Relaxed);
+    }
 }
 
 #[pymethods]
@@ -117,6 +140,22 @@ impl Job {
     #[getter]
     fn deadline(&self) -> i64 {
         self.deadline.ns()
+    }
+    /// The work that it has done so far, in nanoseconds on a CPU of speed 1, rounded down: the time for which it held
+    /// CPUs, times their speeds. Overheads count, as a policy does not see them.
+    #[getter]
+    fn executed(&self) -> i64 {
+        self.seen.executed.load(Ordering::Relaxed)
+    }
+    /// The rest of the WCET of its task, in nanoseconds: what it may still need. 0 if it has done more.
+    #[getter]
+    fn remaining(&self) -> i64 {
+        (self.task.get().task.own_wcet().ns() - self.executed()).max(0)
+    }
+    /// True if its deadline has passed.
+    #[getter]
+    fn exceeded_deadline(&self) -> bool {
+        self.seen.now.load(Ordering::Relaxed) > self.deadline.ns()
     }
     fn __copy__(this: Py<Self>) -> Py<Self> {
         this

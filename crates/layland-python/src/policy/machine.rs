@@ -7,9 +7,12 @@
 //! EDF produces the schedule of `g-edf`.
 
 use super::job::Job;
-use layland_model::{CpuId, CpuMap, CpuSet, JobId, System, TaskId, TaskMap, Time};
+use layland_model::{CpuId, CpuMap, CpuSet, JobId, Service, Speed, System, TaskId, TaskMap, Time};
 use layland_policy::Action;
 use pyo3::prelude::*;
+
+/// The parts of a nanosecond in which work is counted: speeds are fractions.
+const PARTS: i128 = 1 << 20;
 
 /// A ready job.
 pub(super) struct Ready {
@@ -20,9 +23,29 @@ pub(super) struct Ready {
     pub seen: Option<Py<Job>>,
     /// Its key, if the key does not change.
     pub key: Option<super::key::Key>,
+    /// The work that it has done, in [`PARTS`] of a nanosecond.
+    work: i128,
 }
 
 impl Ready {
+    /// A job that has done nothing yet.
+    pub(super) fn new(id: JobId, release: Time, deadline: Time) -> Ready {
+        Ready { id, release, deadline, seen: None, key: None, work: 0 }
+    }
+
+    /// Returns the work that it has done, to the nearest nanosecond.
+    pub(super) fn executed(&self) -> Service {
+        let ns = (self.work + PARTS / 2) / PARTS;
+        Service::from_ns(i64::try_from(ns).unwrap_or(i64::MAX))
+    }
+
+    /// Shows the Python object how far the job is.
+    pub(super) fn show(&self, now: Time) {
+        if let Some(seen) = &self.seen {
+            seen.get().seen.set(now, self.executed());
+        }
+    }
+
     /// Returns a copy that shares the Python object.
     pub(super) fn copy(&self, py: Python<'_>) -> Ready {
         Ready {
@@ -31,6 +54,7 @@ impl Ready {
             deadline: self.deadline,
             seen: self.seen.as_ref().map(|seen| seen.clone_ref(py)),
             key: self.key.as_ref().map(|key| key.copy(py)),
+            work: self.work,
         }
     }
 }
@@ -44,6 +68,9 @@ pub(super) struct Machine {
     pub online: CpuSet,
     /// The CPU on which each task ran last, and the end of that execution.
     last: TaskMap<Option<(CpuId, Time)>>,
+    speeds: CpuMap<Speed>,
+    /// The time up to which the work of each CPU is counted.
+    counted: CpuMap<Time>,
 }
 
 impl Machine {
@@ -54,6 +81,8 @@ impl Machine {
             running: CpuMap::filled(None, system.platform.cpu_count()),
             online: CpuSet::new(),
             last: TaskMap::filled(None, tasks),
+            speeds: system.platform.speeds.clone(),
+            counted: CpuMap::filled(Time::ZERO, system.platform.cpu_count()),
         }
     }
 
@@ -66,7 +95,28 @@ impl Machine {
             running: self.running.clone(),
             online: self.online.clone(),
             last: self.last.clone(),
+            speeds: self.speeds.clone(),
+            counted: self.counted.clone(),
         }
+    }
+
+    /// Counts the work of the job that a CPU runs, up to now.
+    fn count(&mut self, now: Time, cpu: CpuId) {
+        let from = std::mem::replace(&mut self.counted[cpu], now);
+        let Some(task) = self.running[cpu] else { return };
+        if let Some(ready) = &mut self.ready[task] {
+            let speed = self.speeds[cpu];
+            let held = i128::from(now.ns() - from.ns()) * i128::from(speed.numerator());
+            ready.work += held * PARTS / i128::from(speed.denominator());
+        }
+    }
+
+    /// Counts the work of all running jobs up to now, and shows it to the Python objects.
+    pub(super) fn count_all(&mut self, now: Time) {
+        for cpu in self.running.ids() {
+            self.count(now, cpu);
+        }
+        self.ready.values().flatten().for_each(|ready| ready.show(now));
     }
 
     /// Returns the CPU that runs the job of a task.
@@ -76,6 +126,7 @@ impl Machine {
 
     /// Makes a CPU idle.
     fn stop(&mut self, now: Time, cpu: CpuId) {
+        self.count(now, cpu);
         if let Some(task) = self.running[cpu].take() {
             self.last[task] = Some((cpu, now));
         }

@@ -133,7 +133,7 @@ fn suits(name: &str, style: Style, system: &System) -> Result<(), SystemRefusal>
     Ok(())
 }
 
-/// Creates an object of a class that knows the tasks, and the Python objects of the tasks.
+/// Creates an object of a class, or a copy of an object, that knows the tasks; and the Python objects of the tasks.
 fn start(
     py: Python<'_>,
     class: &Py<PyAny>,
@@ -141,7 +141,8 @@ fn start(
 ) -> PyResult<(Py<PyAny>, Vec<Py<PolicyTask>>)> {
     let tasks = system.tasks.ids().map(|task| Py::new(py, PolicyTask::new(system, task)));
     let tasks: Vec<Py<PolicyTask>> = tasks.collect::<PyResult<_>>()?;
-    let object = class.call0(py)?;
+    let begin = py.import("layland._policy")?.getattr("begin")?;
+    let object = begin.call1((class,))?.unbind();
     let seen: Vec<Py<PolicyTask>> = tasks.iter().map(|task| task.clone_ref(py)).collect();
     object.call_method1(py, "setup", (seen, system.platform.cpu_count()))?;
     Ok((object, tasks))
