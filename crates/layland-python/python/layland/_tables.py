@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas
+    from pandas import DataFrame
 
     from ._layland import Table
 
@@ -15,7 +15,7 @@ __all__ = ["html", "to_pandas"]
 _MOST_ROWS = 60
 
 
-def to_pandas(table: Table) -> pandas.DataFrame:
+def to_pandas(table: Table) -> DataFrame:
     """A DataFrame whose types depend on the table alone, and not on its data."""
     try:
         import pandas
