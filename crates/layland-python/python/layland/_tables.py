@@ -6,8 +6,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas
-
     from ._layland import Table
 
 __all__ = ["html", "to_pandas"]
@@ -15,7 +13,7 @@ __all__ = ["html", "to_pandas"]
 _MOST_ROWS = 60
 
 
-def to_pandas(table: Table) -> pandas.DataFrame:
+def to_pandas(table: Table) -> Any:
     """A DataFrame whose types depend on the table alone, and not on its data."""
     try:
         import pandas
