@@ -83,7 +83,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
         files::write(path, section.as_bytes())?;
     }
     if args.json {
-        terminal::result(&format!("{:#}\n", as_json(args, &calibration, &machine)))?;
+        terminal::data(&format!("{:#}\n", as_json(args, &calibration, &machine)))?;
         return Ok(Exit::Yes);
     }
     let mut text = String::new();

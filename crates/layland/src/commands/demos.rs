@@ -27,7 +27,7 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
                 .iter()
                 .map(|demo| json!({ "name": format!("demo:{}", demo.name), "title": demo.title }))
                 .collect();
-            terminal::result(&format!("{:#}\n", json!({ "demos": each })))?;
+            terminal::data(&format!("{:#}\n", json!({ "demos": each })))?;
             return Ok(Exit::Yes);
         }
         let width = demos.iter().map(|demo| demo.name.len()).max().unwrap_or(0);
@@ -42,9 +42,9 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
     let demo = layland_config::demo(name).ok_or_else(|| names::no_demo(name))?;
     if args.json {
         let demo = json!({ "name": format!("demo:{}", demo.name), "title": demo.title, "text": demo.text });
-        terminal::result(&format!("{demo:#}\n"))?;
+        terminal::data(&format!("{demo:#}\n"))?;
     } else {
-        terminal::result(demo.text)?;
+        terminal::data(demo.text)?;
     }
     Ok(Exit::Yes)
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Outcome {
             "findings": findings,
             "exit": exit,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
     } else {
         terminal::result(&text(&findings))?;
     }

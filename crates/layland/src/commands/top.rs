@@ -113,7 +113,7 @@ pub(crate) fn run(args: &TopArgs) -> Outcome {
         let now = Look::at(&members);
         let did = what_was_done(&members, &before, &now, seen.as_ref());
         if args.json {
-            terminal::result(&format!("{}\n", line(&did, &before, &now)))?;
+            terminal::data(&format!("{}\n", line(&did, &before, &now)))?;
         } else {
             terminal::clear()?;
             terminal::result(&format!("{}\n", picture(args, &did, &before, &now)))?;

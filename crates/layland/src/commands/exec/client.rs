@@ -256,7 +256,7 @@ impl Client<'_> {
                 "would_be_admitted": slots,
                 "exit": Exit::Yes,
             });
-            terminal::result(&format!("{document:#}\n"))?;
+            terminal::data(&format!("{document:#}\n"))?;
         }
         Ok(Exit::Yes)
     }

@@ -502,7 +502,7 @@ impl Follower<'_> {
                 "would_be_admitted": slots,
                 "exit": Exit::Yes,
             });
-            terminal::result(&format!("{document:#}\n"))?;
+            terminal::data(&format!("{document:#}\n"))?;
         }
         Ok(Exit::Yes)
     }

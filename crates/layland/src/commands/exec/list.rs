@@ -17,7 +17,7 @@ pub(super) fn show(as_json: bool, members: &[Member]) -> Outcome {
             "members": members,
             "exit": Exit::Yes,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
     } else if members.is_empty() {
         terminal::talk("nothing is admitted on this machine");
     } else {

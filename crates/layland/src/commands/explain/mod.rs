@@ -63,7 +63,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     let Some(code) = &args.code else {
         if args.json {
             let all: Vec<Value> = entries.iter().map(as_json).collect();
-            terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
+            terminal::data(&format!("{:#}\n", json!({ "codes": all })))?;
         } else {
             terminal::result(&format!(
                 "{}\n{}\n",
@@ -86,7 +86,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     }
     if args.json {
         let all: Vec<Value> = found.into_iter().map(as_json).collect();
-        terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
+        terminal::data(&format!("{:#}\n", json!({ "codes": all })))?;
     } else {
         terminal::result(&found.into_iter().map(explain).collect::<Vec<_>>().join("\n"))?;
     }

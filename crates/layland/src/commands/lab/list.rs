@@ -22,7 +22,7 @@ pub(super) fn list(as_json: bool) -> Outcome {
                 })
             })
             .collect();
-        terminal::result(&format!("{:#}\n", json!({ "experiments": each })))?;
+        terminal::data(&format!("{:#}\n", json!({ "experiments": each })))?;
         return Ok(Exit::Yes);
     }
     let mut text = String::new();
@@ -73,7 +73,7 @@ pub(super) fn units(registry: &Registry, which: &Which, as_json: bool) -> Outcom
             "done": done,
             "units": units,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
         return Ok(Exit::Yes);
     }
     let mut out = terminal::Results::default();

@@ -155,7 +155,7 @@ pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
     match &args.command {
         LabCommand::List { json } => list::list(*json),
         LabCommand::Show { name } => {
-            terminal::result(find(name)?.text)?;
+            terminal::data(find(name)?.text)?;
             Ok(Exit::Yes)
         }
         LabCommand::Run(args) => run_one(registry, args),
@@ -311,7 +311,7 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     let exit = if results.is_complete() { Exit::Yes } else { Exit::Interrupted };
     if args.json {
         let document = as_json(experiment, &results, &judged, folder, &written, exit);
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
     } else {
         let mut text = claims_text(experiment, &results, &judged);
         for table in &experiment.tables {

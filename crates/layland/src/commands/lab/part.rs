@@ -43,7 +43,7 @@ pub(super) fn run(
             "folder": chosen.folder,
             "exit": exit,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
     } else if !is_complete {
         terminal::talk(&format!("interrupted: {done} of {units} units are measured"));
     } else if !args.quiet {

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Ros2Args) -> Outcome {
     let answer = Answer::of(executor, record, until);
     let exit = answer.exit();
     if args.json {
-        terminal::result(&format!("{:#}\n", answer.json(exit)))?;
+        terminal::data(&format!("{:#}\n", answer.json(exit)))?;
     } else {
         let style = table::Style { ascii: args.ascii, colours: terminal::colours() };
         terminal::result(&answer.text(style))?;
@@ -237,9 +237,9 @@ impl Answer {
 fn activation(executor: &Executor, at: usize) -> String {
     let own = match executor.callbacks[at].arrivals.as_ref() {
         Some(Arrivals::Periodic { period, jitter, .. }) if *jitter > Duration::ZERO => {
-            Some(format!("every {period}, jitter {jitter}"))
+            Some(format!("every {period:#}, jitter {jitter:#}"))
         }
-        Some(Arrivals::Periodic { period, .. }) => Some(format!("every {period}")),
+        Some(Arrivals::Periodic { period, .. }) => Some(format!("every {period:#}")),
         Some(Arrivals::Listed(all)) => Some(format!("{} times", all.len())),
         None => None,
     };

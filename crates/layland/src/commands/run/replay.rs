@@ -54,7 +54,7 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
             "divergence": divergence,
             "exit": exit,
         });
-        terminal::result(&format!("{answer:#}\n"))?;
+        terminal::data(&format!("{answer:#}\n"))?;
         return Ok(exit);
     }
     let text = match &replayed.divergence {

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Outcome {
         "sim" => titled("sim", schema::of::<simulate::Document<'static>>()),
         name => titled(name, of(name)),
     };
-    terminal::result(&format!("{schema:#}\n"))?;
+    terminal::data(&format!("{schema:#}\n"))?;
     Ok(Exit::Yes)
 }
 

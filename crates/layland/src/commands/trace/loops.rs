@@ -6,6 +6,7 @@ use crate::ui::input::Set;
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_interchange::rt_app_log::{self, Loop};
+use layland_model::shown::{DIGITS, Unit};
 use layland_model::{Duration, Task, counted};
 use serde_json::json;
 
@@ -70,13 +71,16 @@ pub(super) fn stats(args: &StatsArgs, loops: &[Loop]) -> Outcome {
             "figures": named,
             "exit": exit,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
         return Ok(exit);
     }
-    let rows = quantities(loops).into_iter().map(|(name, values)| {
+    let found = quantities(loops);
+    let columns = [0, 50, 99, 100]
+        .map(|percent| (percent, Unit::of(found.iter().map(|(_, values)| at(values, percent)))));
+    let rows = found.iter().map(|(name, values)| {
         let [least, median, p99, most] =
-            [0, 50, 99, 100].map(|percent| format!("{:#}", at(&values, percent)));
-        [name.to_owned(), values.len().to_string(), least, median, p99, most]
+            columns.map(|(percent, unit)| unit.show(at(values, percent), DIGITS));
+        [(*name).to_owned(), values.len().to_string(), least, median, p99, most]
     });
     let headings = ["of a loop", "count", "least", "median", "99 %", "most"];
     let style = Style { ascii: args.ascii, colours: terminal::colours() };
@@ -119,7 +123,7 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
             "source": source(),
             "exit": exit,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
         return Ok(exit);
     }
     let mut text = match violations.len() {

@@ -3,7 +3,7 @@
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
 use super::load::{self, Loaded};
 use super::{loops, reserved};
-use crate::pages::figures::figures;
+use crate::pages::figures;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
@@ -148,7 +148,7 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             "source": source(&loaded),
             "exit": exit,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
     } else {
         let verdict = match exit {
             Exit::Untrusted => "no verdict: the trace is not trustworthy; seen in it: ",
@@ -261,7 +261,7 @@ pub(super) fn stats(args: &StatsArgs) -> Outcome {
             "source": source(&loaded),
             "exit": exit,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
         return Ok(exit);
     }
     figures_of(&loaded, args.ascii)
@@ -271,9 +271,8 @@ pub(super) fn stats(args: &StatsArgs) -> Outcome {
 pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     let summary = summary(loaded);
     let style = table::Style { ascii, colours: terminal::colours() };
-    let all = summary.tasks.iter().map(|task| (task.name.clone(), Some(figures(task))));
-    let total = ("all".to_owned(), Some(figures(&summary.total)));
-    let rows: Vec<table::Row> = all.chain([total]).collect();
+    let all = summary.tasks.iter().map(|task| (task.name.clone(), Some(task)));
+    let rows = figures::rows(all.chain([("all".to_owned(), Some(&summary.total))]));
     let mut text = format!("{}\n", table::tasks(&rows, style));
     if let Some([min, median, p99, max]) = latencies(loaded) {
         text += &format!(
@@ -395,7 +394,7 @@ pub(super) fn diff(args: &DiffArgs) -> Outcome {
             "total_jitter_ns": total_jitter.ns(),
             "exit": exit,
         });
-        terminal::result(&format!("{document:#}\n"))?;
+        terminal::data(&format!("{document:#}\n"))?;
         return Ok(exit);
     }
     let mut text = format!("A is {}\nB is {}\n", args.a, args.b);
