@@ -70,7 +70,7 @@ const fn test(
 /// assert_eq!(existence::TEST.run(&system).unwrap().verdict, Verdict::No);
 /// let finding = semi_partitioned::FAIL_FIRST.run(&system).unwrap();
 /// assert_eq!(finding.verdict, Verdict::Yes);
-/// assert_eq!(finding.reasons[0].describe(&system), "`c` is split: 4ms on CPU 0, 2ms on CPU 1");
+/// assert_eq!(finding.reasons[0].describe(&system), "`c` is split: 4 ms on CPU 0, 2 ms on CPU 1");
 /// ```
 pub const FAIL_FIRST: SchedulabilityTest = test(
     "CD",

@@ -1,11 +1,11 @@
 //! The answer of a test: a verdict, and the numbers that explain it.
 
 use crate::fixed_point::{Diverged, GaveUp};
+use layland_model::shown::{self, DIGITS};
 use layland_model::{
     CpuId, CpuSet, Duration, Piece, Rate, RateSum, System, TaskId, TaskMap, counted,
 };
 use std::borrow::Cow;
-use std::fmt::{self, Write};
 
 /// The answers of a test that can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,37 +153,38 @@ impl Quantity {
         }
     }
 
-    /// Writes the value with six or three decimals, or none if it is whole.
-    fn write(&self, text: &mut String) {
-        // Writing to a string never fails.
-        let _ = match self {
-            Quantity::Sum(sum) => match sum.millionths() {
-                Some(millionths) => {
-                    write!(text, "{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
-                }
-                None => write_number(&sum.exact(), text),
-            },
-            Quantity::Number(rate) => write_number(rate, text),
-            Quantity::Time(rate) => match rate.as_i64_pair() {
-                Some((whole, 1)) => write!(text, "{}", Duration::from_ns(whole)),
-                Some(_) | None => write!(text, "{:.3}us", rate.to_f64() / 1e3),
-            },
-        };
+    /// Writes two numbers or two times that are compared, with digits until they look as they
+    /// compare.
+    fn pair(&self, other: &Quantity, digits: u32) -> (String, String) {
+        if let Some(pair) = self.quick(other, digits) {
+            return pair;
+        }
+        let (value, other) = (self.exact(), other.exact());
+        let exact = (&*value, &*other);
+        match self {
+            Quantity::Number(_) | Quantity::Sum(_) => shown::numbers(exact, digits),
+            Quantity::Time(_) => shown::times(exact, digits),
+        }
     }
 
-    /// Writes the value with all its digits.
-    fn write_exact(&self, text: &mut String) {
-        let _ = match self {
-            Quantity::Number(_) | Quantity::Sum(_) => write!(text, "{}", self.exact()),
-            Quantity::Time(rate) => write!(text, "{rate} ns"),
+    /// Writes a sum and a whole bound without adding the sum up exactly, if that leaves no doubt.
+    fn quick(&self, other: &Quantity, digits: u32) -> Option<(String, String)> {
+        let (Quantity::Sum(sum), Quantity::Number(bound), DIGITS) = (self, other, digits) else {
+            return None;
         };
-    }
-}
-
-fn write_number(rate: &Rate, text: &mut String) -> fmt::Result {
-    match rate.as_i64_pair() {
-        Some((whole, 1)) => write!(text, "{whole}"),
-        Some(_) | None => write!(text, "{:.6}", rate.to_f64()),
+        let Some((whole, 1)) = bound.as_i64_pair() else { return None };
+        let millionths = sum.millionths()?;
+        // A sum of whole thousandths may be exact, and one halfway between two was itself rounded.
+        if millionths < 100_000 || millionths % 500 == 0 {
+            return None;
+        }
+        let thousandths = (millionths + 500) / 1000;
+        // A number that is not whole must not look like its bound.
+        let is_clear = i64::try_from(thousandths).is_ok_and(|ours| ours != whole * 1000);
+        is_clear.then(|| {
+            let sum = format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
+            (sum, whole.to_string())
+        })
     }
 }
 
@@ -269,6 +270,11 @@ impl Reason {
     /// Describes the reason as a sentence without a full stop, with the names of the system's
     /// tasks.
     pub fn describe(&self, system: &System) -> String {
+        self.describe_with(system, DIGITS)
+    }
+
+    /// As [`describe`](Self::describe), with this many digits of rounded numbers.
+    pub fn describe_with(&self, system: &System, digits: u32) -> String {
         let name = |task: &TaskId| format!("`{}`", system.tasks[*task].name);
         let names = |tasks: &[TaskId]| tasks.iter().map(name).collect::<Vec<String>>().join(", ");
         match self {
@@ -288,23 +294,13 @@ impl Reason {
                     text += &format!(" on {word} {cpus}");
                 }
                 if let Some(interval) = &scope.interval {
-                    // Writing to a string never fails.
-                    let _ = write!(text, " in {interval}");
+                    text += &format!(" in {interval:#}");
                 }
                 text += if *is_at_least { " is at least " } else { " is " };
-                let start = text.len();
-                value.write(&mut text);
-                let end = text.len();
+                let (value, bound) = value.pair(bound, digits);
+                text += &value;
                 text += if *holds { ", within " } else { ", not within " };
-                let middle = text.len();
-                bound.write(&mut text);
-                // Write out numbers that look alike in decimals.
-                if text[start..end] == text[middle..] && value != bound {
-                    text.truncate(start);
-                    value.write_exact(&mut text);
-                    text += if *holds { ", within " } else { ", not within " };
-                    bound.write_exact(&mut text);
-                }
+                text += &bound;
                 text
             }
             Reason::Partition(cpu_of) => {
@@ -315,7 +311,7 @@ impl Reason {
             Reason::Split(pieces) => {
                 let is_split = |(_, pieces): &(TaskId, &Vec<Piece>)| pieces.len() > 1;
                 let part = |piece: &Piece| {
-                    format!("{} on CPU {}", piece.budget.at_unit_speed(), piece.cpu)
+                    format!("{:#} on CPU {}", piece.budget.at_unit_speed(), piece.cpu)
                 };
                 let each: Vec<String> = pieces
                     .iter()

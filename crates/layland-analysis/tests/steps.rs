@@ -56,7 +56,7 @@ fn whoever_knows_nothing_of_steps_refuses_them() {
     let sleeps = system([0, 0], [&[run(1)], &[run(1), sleep(3)]]);
     for (system, locks, message) in [
         (held, true, "task `high` locks `a`"),
-        (sleeps, false, "task `low` suspends itself for 3ns"),
+        (sleeps, false, "task `low` suspends itself for 3 ns"),
     ] {
         let knows = |subject, name| is_about_locks(subject) || !locks && is_about_suspension(name);
         for test in catalogue::TESTS.iter() {
@@ -102,7 +102,7 @@ fn each_assumption_about_steps_names_the_step() {
             Assumption::NoSuspension,
             system([0, 0], [&a, &asleep]),
             (1, 2),
-            "task `low` suspends itself for 2ns",
+            "task `low` suspends itself for 2 ns",
         ),
         (
             Assumption::SuspendedOutside,

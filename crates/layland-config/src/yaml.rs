@@ -192,7 +192,7 @@ impl<'t> Parser<'t> {
             let help = "write plain values, as in `period: 5ms`";
             return Err(self.fault(
                 text,
-                "anchors, tags and texts of several lines have no place in a list of tasks",
+                "anchors, tags and strings of several lines have no place in a list of tasks",
                 help,
             ));
         }

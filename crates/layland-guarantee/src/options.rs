@@ -1,6 +1,7 @@
 //! The content and the effort of an assessment.
 
 use layland_analysis::catalogue;
+use layland_model::shown::Digits;
 use layland_model::{Duration, System};
 
 /// The options of an assessment.
@@ -16,6 +17,8 @@ pub struct AssessOptions {
     /// a pattern that refutes the set may need jobs between ticks, so the answer is unknown unless
     /// a run on ticks misses.
     pub tick: Option<Duration>,
+    /// The digits of rounded numbers in reasons.
+    pub digits: Digits,
 }
 
 /// The content of an assessment: by default the verdict with its reasons, and bounds.
@@ -187,10 +190,10 @@ impl AssessOptions {
 
     /// Returns the options for a verdict that is compared with that of the system as it is.
     pub(crate) fn for_another_system(&self) -> AssessOptions {
-        let AssessOptions { tests, wanted: _, effort, tick } = self;
+        let AssessOptions { tests, wanted: _, effort, tick, digits } = self;
         let wanted =
             Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
         let effort = effort.without_runs();
-        AssessOptions { tests: tests.clone(), wanted, effort, tick: *tick }
+        AssessOptions { tests: tests.clone(), wanted, effort, tick: *tick, digits: *digits }
     }
 }

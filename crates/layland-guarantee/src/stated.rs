@@ -2,6 +2,7 @@
 
 use layland_analysis::{Finding, Refusal};
 use layland_model::System;
+use layland_model::shown::Digits;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -19,11 +20,12 @@ impl Stated {
     }
 
     /// Returns the reasons of the finding in sentences without full stops; none if the test does
-    /// not apply. The system must have the tasks and CPUs of the tested one.
-    pub fn sentences(&self, system: &System) -> &[String] {
+    /// not apply. The system must have the tasks and CPUs of the tested one. The digits are those of
+    /// the first call.
+    pub fn sentences(&self, system: &System, Digits(digits): Digits) -> &[String] {
         self.sentences.get_or_init(|| {
             let reasons = self.finding.iter().flat_map(|finding| &finding.reasons);
-            reasons.map(|reason| reason.describe(system)).collect()
+            reasons.map(|reason| reason.describe_with(system, digits)).collect()
         })
     }
 

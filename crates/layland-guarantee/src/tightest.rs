@@ -5,13 +5,18 @@
 
 use crate::assessment::{Assessment, Bound};
 use layland_analysis::{Comparison, Quantity, Reason, Verdict};
+use layland_model::shown::{self, Digits};
 use layland_model::{Duration, Rate, System, TaskId};
 
 /// The quantities that say how full CPUs are.
 const LOADS: [&str; 2] = ["the utilization", "the sum of the densities"];
 
 /// Returns the tightest place in words; `None` unless every deadline is guaranteed by numbers.
-pub(crate) fn tightest(found: &Assessment, system: &System) -> Option<String> {
+pub(crate) fn tightest(
+    found: &Assessment,
+    system: &System,
+    Digits(digits): Digits,
+) -> Option<String> {
     if found.verdict != Verdict::Yes {
         return None;
     }
@@ -27,14 +32,16 @@ pub(crate) fn tightest(found: &Assessment, system: &System) -> Option<String> {
     match (closest.scope.task, &closest.value, &closest.bound) {
         (Some(task), Quantity::Time(response), Quantity::Time(deadline)) => {
             let slack = (deadline - response).floor().map(Duration::from_ns)?;
-            Some(least_slack(task, slack, system))
+            Some(least_slack(task, slack, system, digits))
         }
         (None, Quantity::Number(_) | Quantity::Sum(_), Quantity::Number(bound))
             if LOADS.contains(&closest.what) =>
         {
-            let place = fullest(closest, bound, system);
+            let place = fullest(closest, bound, system, digits);
             Some(match least_by_bounds(found, system) {
-                Some((task, slack)) => format!("{place}; {}", least_slack(task, slack, system)),
+                Some((task, slack)) => {
+                    format!("{place}; {}", least_slack(task, slack, system, digits))
+                }
                 None => place,
             })
         }
@@ -63,17 +70,11 @@ fn closest<'a>(compared: &[&'a Comparison]) -> Option<&'a Comparison> {
     best.map(|(comparison, _)| comparison)
 }
 
-fn fullest(closest: &Comparison, bound: &Rate, system: &System) -> String {
+fn fullest(closest: &Comparison, bound: &Rate, system: &System, digits: u32) -> String {
     let what = closest.what.strip_prefix("the ").unwrap_or(closest.what);
-    let number = |rate: &Rate| match rate.as_i64_pair() {
-        Some((whole, 1)) => whole.to_string(),
-        Some(_) | None => format!("{:.3}", rate.to_f64()),
-    };
-    // One that is not quite full must not look full.
-    let value = closest.value.exact();
-    let thousandths = (&*value * &Rate::whole(1000)).floor().unwrap_or(0);
-    let numbers =
-        format!("{what} {}.{:03} of {}", thousandths / 1000, thousandths % 1000, number(bound));
+    // The comparison keeps one that is not quite full from looking full.
+    let (value, bound) = shown::numbers((&*closest.value.exact(), bound), digits);
+    let numbers = format!("{what} {value} of {bound}");
     match &closest.scope.cpus {
         Some(cpus) if *cpus != system.platform.all_cpus() => {
             let (word, is) = if cpus.len() == 1 { ("CPU", "is") } else { ("CPUs", "are") };
@@ -83,9 +84,11 @@ fn fullest(closest: &Comparison, bound: &Rate, system: &System) -> String {
     }
 }
 
-fn least_slack(task: TaskId, slack: Duration, system: &System) -> String {
+fn least_slack(task: TaskId, slack: Duration, system: &System, digits: u32) -> String {
     let task = &system.tasks[task];
-    format!("`{}` has the least slack: {slack:#} of {:#}", task.name, task.deadline)
+    let (slack, deadline) = (Rate::whole(slack.ns()), Rate::whole(task.deadline.ns()));
+    let (slack, deadline) = shown::times((&slack, &deadline), digits);
+    format!("`{}` has the least slack: {slack} of {deadline}", task.name)
 }
 
 /// Returns the task with the smallest share of its deadline left by its bound, if every bound comes

@@ -53,6 +53,7 @@ mod platform;
 mod rate;
 pub mod rule;
 mod server;
+pub mod shown;
 mod steps;
 mod system;
 mod task;

@@ -12,7 +12,7 @@
 
 mod exact;
 mod names;
-mod readable;
+pub(crate) mod readable;
 
 use std::fmt;
 use std::iter::Sum;

@@ -118,11 +118,11 @@ fn allowed_bins_bind_every_heuristic() {
         }
     }
     let error = pack(&items, |_, _| false, 3, Ff, &Rate::ONE).unwrap_err();
-    assert_eq!(error.to_string(), "failed to place item 0 of rate 0.400000: it may use no bin");
+    assert_eq!(error.to_string(), "failed to place item 0 of rate 0.4: it may use no bin");
     let error = pack(&items, |_, bin| bin == 1, 3, Ff, &Rate::ONE).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "failed to place item 2 of rate 0.400000: bin 1, the only one it may use, has 0.200000 left"
+        "failed to place item 2 of rate 0.4: bin 1, the only one it may use, has 0.2 left"
     );
 }
 
@@ -208,8 +208,8 @@ fn ranks_clusters_and_affinities_count() {
     assert_eq!(error.task, TaskId(3));
     assert_eq!(
         error.to_string(),
-        "failed to place `3` of density 0.600000: of the CPUs it may use (0-1), CPU 1 has the most \
-         left: 0.500000"
+        "failed to place `3` of density 0.6: of the CPUs it may use (0-1), CPU 1 has the most \
+         left: 0.5"
     );
     assert_eq!(error.placed.as_slice()[4], Some(CpuId::from_index(0)));
 }

@@ -5,9 +5,12 @@
 //! drawn here, as text and as vector graphics within the page, so that readers
 //! without scripts, or on paper, see all of it. Durations are rounded to three
 //! digits for readability; the decisive values are exact, in the reasons.
+//!
+//! Long because a bound is a cell, a bar and a sentence here, which agree.
 
 use crate::line::{Line, Severity};
-use layland_model::Duration;
+use layland_model::shown::{self, DIGITS, Unit};
+use layland_model::{Duration, Rate};
 use minijinja::{Value, context};
 
 /// Policies and the results of their analyses.
@@ -196,17 +199,27 @@ impl Guarantees {
         let mut sources = Sources::default();
         let policies: Vec<Value> =
             self.policies.iter().map(|policy| policy.context(&mut sources)).collect();
+        let deadlines = Unit::of(self.tasks.iter().map(|task| task.deadline));
+        let periods = Unit::of(self.tasks.iter().map(|task| task.period));
+        let wcets = Unit::of(self.tasks.iter().map(|task| task.wcet));
+        let units = self.bounded().map(|policy| Unit::of(policy.bounds.iter().filter_map(length)));
+        let units: Vec<Unit> = units.collect();
         let rows: Vec<Value> = (self.tasks.iter().enumerate())
             .map(|(index, task)| {
                 let scale = self.scale(index);
-                let cells = self
-                    .bounded()
-                    .map(|policy| cell(&policy.bounds[index], policy.answer, task, scale));
+                let cells = self.bounded().zip(&units).map(|(policy, unit)| {
+                    cell((&policy.bounds[index], *unit), policy.answer, task, scale)
+                });
+                let responses = self.bounded().filter_map(|policy| match policy.bounds[index] {
+                    TaskBound::Response { within, .. } => Some(within),
+                    TaskBound::Tardiness { .. } | TaskBound::Unknown => None,
+                });
+                let responses: Vec<Duration> = responses.collect();
                 context! {
                     name => task.name.clone(),
-                    deadline => format!("{:#}", task.deadline),
-                    period => format!("{:#}", task.period),
-                    wcet => format!("{:#}", task.wcet),
+                    deadline => deadlines.show_limit(task.deadline, &responses, DIGITS),
+                    period => periods.show(task.period, DIGITS),
+                    wcet => wcets.show(task.wcet, DIGITS),
                     cells => cells.collect::<Vec<_>>(),
                 }
             })
@@ -269,8 +282,22 @@ fn end(bound: &TaskBound, deadline: f64) -> Option<f64> {
     }
 }
 
+/// Returns a bound that is written as a time.
+fn length(bound: &TaskBound) -> Option<Duration> {
+    match bound {
+        TaskBound::Unknown => None,
+        TaskBound::Response { within, .. } => Some(*within),
+        TaskBound::Tardiness { within, .. } => *within,
+    }
+}
+
 /// Describes a bound in words, and returns the positions of its parts on an axis of length 100.
-fn cell(bound: &TaskBound, answer: Answer, task: &GuaranteedTask, scale: f64) -> Value {
+fn cell(
+    (bound, unit): (&TaskBound, Unit),
+    answer: Answer,
+    task: &GuaranteedTask,
+    scale: f64,
+) -> Value {
     let deadline = task.deadline.ns() as f64;
     // If no test decides, a job may still meet its deadline.
     let late = if answer == Answer::Unknown { "open" } else { "late" };
@@ -279,12 +306,13 @@ fn cell(bound: &TaskBound, answer: Answer, task: &GuaranteedTask, scale: f64) ->
         TaskBound::Response { within, exact, by } => {
             let class = if *within <= task.deadline { "kept" } else { late };
             let sign = if *exact { "" } else { "≤ " };
-            (format!("{sign}{within:#}"), class, Some(by))
+            let within = unit.show_beside(*within, task.deadline, DIGITS);
+            (format!("{sign}{within}"), class, Some(by))
         }
         TaskBound::Tardiness { within, by } => {
             let (text, class) = match within {
                 Some(Duration::ZERO) => ("not late".to_owned(), "kept"),
-                Some(within) => (format!("≤ {within:#} late"), late),
+                Some(within) => (format!("≤ {} late", unit.show(*within, DIGITS)), late),
                 None if answer == Answer::Unknown => ("no usable bound".to_owned(), "none"),
                 None => ("late without a usable bound".to_owned(), late),
             };
@@ -345,12 +373,15 @@ impl Guarantee {
         for (task, bound) in tasks.iter().zip(&self.bounds).take(TOLD) {
             words.extend(match bound {
                 TaskBound::Unknown => None,
-                TaskBound::Response { within, exact, by } => Some(format!(
-                    "A job of {} takes {}{within:#} of the {:#} that it has ({by}).",
-                    task.name,
-                    if *exact { "up to " } else { "at most " },
-                    task.deadline
-                )),
+                TaskBound::Response { within, exact, by } => {
+                    let both = (&Rate::whole(within.ns()), &Rate::whole(task.deadline.ns()));
+                    let (within, deadline) = shown::times(both, DIGITS);
+                    let most = if *exact { "up to" } else { "at most" };
+                    Some(format!(
+                        "A job of {} takes {most} {within} of the {deadline} that it has ({by}).",
+                        task.name
+                    ))
+                }
                 TaskBound::Tardiness { within: Some(Duration::ZERO), by } => {
                     Some(format!("No job of {} is late ({by}).", task.name))
                 }

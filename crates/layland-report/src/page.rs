@@ -8,9 +8,10 @@ use crate::report::{Report, Table};
 use crate::run::Run;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use layland_model::shown::with_micro;
 use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time, counted};
 use layland_trace::{Job, JobEnd, JobRecord, Labels, Summary, Trace, level_stretches, raised};
-use minijinja::{Environment, HtmlEscape, Value, context};
+use minijinja::{Environment, HtmlEscape, Value, context, escape_formatter};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -81,8 +82,9 @@ impl Report {
     /// Returns the contents of the page as JSON, for another page with the same scripts.
     pub fn parts(&self) -> String {
         let labels = whole_labels(self);
-        serde_json::to_string(&parts(self, &labels))
-            .expect("names and numbers can be written as JSON")
+        let parts = serde_json::to_string(&parts(self, &labels))
+            .expect("names and numbers can be written as JSON");
+        with_micro(&parts).into_owned()
     }
 }
 
@@ -153,7 +155,7 @@ fn parts<'a>(report: &'a Report, labels: &'a Labels) -> Parts<'a> {
 /// Marks up a message of the program: what it writes between backticks is code. Everything in it is
 /// escaped first, and a backtick without a second one stays.
 fn code(text: &str) -> Value {
-    let escaped = HtmlEscape(text).to_string();
+    let escaped = HtmlEscape(&with_micro(text)).to_string();
     let mut marked = String::with_capacity(escaped.len());
     let mut rest = escaped.as_str();
     while let Some((before, inside, after)) = rest.split_once('`').and_then(|(before, after)| {
@@ -174,6 +176,12 @@ fn render(report: &Report) -> String {
     let inline = Inline::of(charts);
     let mut environment = Environment::new();
     environment.add_filter("code", code);
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => {
+            escape_formatter(out, state, &Value::from(with_micro(text).into_owned()))
+        }
+        Some(_) | None => escape_formatter(out, state, value),
+    });
     for (name, text) in TEMPLATES {
         environment.add_template(name, text).expect("the template is valid");
     }

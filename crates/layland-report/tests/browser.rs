@@ -221,9 +221,9 @@ fn a_miss_tells_who_held_the_cpus() {
     let names = ["late", "<b>one</b>", "two"].map(str::to_owned).to_vec();
     let texts = [
         "late #2 under first",
-        "Before its deadline it waited for 5ms. Meanwhile:",
-        "CPU 0: <b>one</b> for 5ms",
-        "CPU 1: two for 2ms, idle for 3ms",
+        "Before its deadline it waited for 5 ms. Meanwhile:",
+        "CPU 0: <b>one</b> for 5 ms",
+        "CPU 1: two for 2 ms, idle for 3 ms",
     ];
     drive("held", "held.mjs", &report(names, 2, vec![trace]), &texts);
 }

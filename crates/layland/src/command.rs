@@ -54,6 +54,7 @@ fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
         }
     };
     command_line::keep(&arguments);
+    terminal::keep(&arguments);
     names::keep(registry);
     match cli.color {
         Colour::Auto => {}

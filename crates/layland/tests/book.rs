@@ -151,6 +151,7 @@ fn printed(arguments: &[&str], input: &str, folder: &Path) -> (bool, String, Str
     let mut child = Command::new(env!("CARGO_BIN_EXE_layland"))
         .args(arguments)
         .env("COLUMNS", "20000")
+        .env("LC_ALL", "C.UTF-8")
         .env("NO_COLOR", "1")
         .current_dir(folder)
         .stdin(Stdio::piped())
@@ -186,6 +187,7 @@ fn cell(text: &str) -> String {
 fn the_commands_print_what_the_pages_show() {
     trycmd::TestCases::new()
         .env("COLUMNS", "100")
+        .env("LC_ALL", "C.UTF-8")
         .env("NO_COLOR", "1")
         .case("../../README.md")
         .case("../../docs/**/*.md");

@@ -5,6 +5,7 @@
 fn cases() {
     trycmd::TestCases::new()
         .env("COLUMNS", "100")
+        .env("LC_ALL", "C.UTF-8")
         .env("NO_COLOR", "1")
         .case("tests/cmd/*.trycmd")
         .case("../../cases/*.md");

@@ -163,7 +163,11 @@ fn asked(before: &[&str], arguments: &[&str]) -> [Output; 2] {
     [&["--dry-run"][..], &["--", "true"]].map(|rest| {
         let words = [before, &[env!("CARGO_BIN_EXE_layland"), "exec"], arguments, rest].concat();
         let mut command = Command::new(words[0]);
-        command.args(&words[1..]).env("NO_COLOR", "1").env("COLUMNS", "200");
+        command
+            .args(&words[1..])
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "200")
+            .env("LC_ALL", "C.UTF-8");
         command.output().expect("it starts")
     })
 }
@@ -187,8 +191,8 @@ fn what_the_kernel_never_takes_is_refused_first() {
     for (reservation, reason) in [
         ("500ns/1ms", "a runtime of 500 ns: the kernel reserves at least 1024 ns"),
         ("1023ns/1ms", "a runtime of 1023 ns: the kernel reserves at least 1024 ns"),
-        ("10us/50us", "a period of 50 us: the kernel takes periods of 100 us to"),
-        ("1ms/5s", "a period of 5 s: the kernel takes periods of 100 us to"),
+        ("10us/50us", "a period of 50 µs: the kernel takes periods of 100 µs to"),
+        ("1ms/5s", "a period of 5 s: the kernel takes periods of 100 µs to"),
     ] {
         assert_refused(&asked(&[], &["--dl", reservation]), reason);
     }

@@ -21,7 +21,12 @@ fn alone() -> MutexGuard<'static, ()> {
 
 fn layland(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
-    command.args(args).env("COLUMNS", "100").env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+        .args(args)
+        .env("COLUMNS", "100")
+        .env("LC_ALL", "C.UTF-8")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null());
     command
 }
 
@@ -433,7 +438,7 @@ fn an_engine_that_cannot_says_why() {
         "SCHED_DEADLINE cannot express this policy",
     );
     refused(&["-t", "a=90ms/100ms", "-t", "b=50ms/100ms"], "at most 0.");
-    refused(&["-t", "a=20ms/10s"], "the kernel takes periods of 100 us to 4.19 s");
+    refused(&["-t", "a=20ms/10s"], "the kernel takes periods of 100 µs to 4.19 s");
     refused(&["-t", "a=20ms/100ms", "--reserve", "90ms"], "more than its deadline");
 }
 

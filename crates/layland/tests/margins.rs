@@ -11,7 +11,12 @@ use std::process::{Command, Output, Stdio};
 
 fn layland(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
-    command.args(args).env("COLUMNS", "100").env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+        .args(args)
+        .env("COLUMNS", "100")
+        .env("LC_ALL", "C.UTF-8")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null());
     command.output().expect("the command starts")
 }
 

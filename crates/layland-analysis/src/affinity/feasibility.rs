@@ -73,7 +73,7 @@ pub const VORONOV_ANDERSON: Citation = Citation {
 /// assert_eq!(finding.verdict, Verdict::No);
 /// assert_eq!(
 ///     finding.reasons[0].describe(&system),
-///     "the utilization of the tasks confined to these CPUs on CPU 0 is 1.200000, not within 1",
+///     "the utilization of the tasks confined to these CPUs on CPU 0 is 1.2, not within 1",
 /// );
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {

@@ -30,7 +30,7 @@ impl Assumption {
                 Field::Jitter,
                 &|_, task| {
                     (task.jitter > Duration::ZERO)
-                        .then(|| format!("has a release jitter of {}", task.jitter))
+                        .then(|| format!("has a release jitter of {:#}", task.jitter))
                 },
                 "shorten its deadline and its period by the jitter, and leave out `jitter`",
             ),
@@ -39,7 +39,7 @@ impl Assumption {
                 Field::Deadline,
                 &|_, task| {
                     let (d, t) = (task.deadline, task.period);
-                    (d != t).then(|| format!("has the deadline {d} and the period {t}"))
+                    (d != t).then(|| format!("has the deadline {d:#} and the period {t:#}"))
                 },
                 "make the deadline the period, or use a test for other deadlines",
             ),
@@ -48,7 +48,7 @@ impl Assumption {
                 Field::Deadline,
                 &|_, task| {
                     let (d, t) = (task.deadline, task.period);
-                    (d > t).then(|| format!("has the deadline {d}, longer than its period {t}"))
+                    (d > t).then(|| format!("has the deadline {d:#}, longer than its period {t:#}"))
                 },
                 "shorten the deadline to the period",
             ),
@@ -57,7 +57,7 @@ impl Assumption {
                 Field::Wcet,
                 &|_, task| {
                     let (c, d) = (task.own_wcet(), task.deadline);
-                    (c.at_unit_speed() > d).then(|| format!("needs {c} within {d}"))
+                    (c.at_unit_speed() > d).then(|| format!("needs {c:#} within {d:#}"))
                 },
                 "no scheduler can do that: lower `wcet` or raise `deadline`",
             ),
@@ -66,7 +66,7 @@ impl Assumption {
                 Field::Execution,
                 &|_, task| {
                     let (c, longest) = (task.own_wcet(), longest_execution(task));
-                    (longest > c).then(|| format!("executes for up to {longest}, its WCET is {c}"))
+                    (longest > c).then(|| format!("executes for up to {longest:#}, its WCET is {c:#}"))
                 },
                 "raise `wcet` to what it executes at most",
             ),
@@ -76,7 +76,7 @@ impl Assumption {
                 &|_, task| {
                     let (q, longest) = (task.reservation(), longest_execution(task));
                     (longest > q)
-                        .then(|| format!("executes for up to {longest}, its budget is {q}"))
+                        .then(|| format!("executes for up to {longest:#}, its budget is {q:#}"))
                 },
                 "raise `budget` to what it executes at most",
             ),
@@ -95,7 +95,7 @@ impl Assumption {
                         (own + 1..task.wcet.len()).find(|&l| task.wcet[l] != task.wcet[own])?;
                     let name = |level: usize| system.levels.names()[level].clone();
                     Some(format!(
-                        "executes for {} at level {} and for {} at its own level {}",
+                        "executes for {:#} at level {} and for {:#} at its own level {}",
                         task.wcet[above],
                         name(above),
                         task.wcet[own],
@@ -134,12 +134,12 @@ fn releases_too_close(task: &Task) -> Option<String> {
         Behaviour::Curve(_) => task.bursts().map(|curve| {
             let (jobs, length) = curve.cycle();
             format!(
-                "arrives by a curve: two jobs may come {} apart, and {jobs} every {length} in the long run",
+                "arrives by a curve: two jobs may come {:#} apart, and {jobs} every {length:#} in the long run",
                 curve.distance(1)
             )
         }),
         Behaviour::SelfSuspending { gap } => {
-            Some(format!("comes back {gap} after each completion, not each period"))
+            Some(format!("comes back {gap:#} after each completion, not each period"))
         }
         Behaviour::Explicit(releases) => (releases.windows(2))
             .find(|pair| pair[1] - pair[0] < task.period)

@@ -34,7 +34,10 @@ impl Assumption {
                     Step::Unlock(_) => drop(held.pop()),
                     Step::Suspend(length) => match (self, held.last()) {
                         (OnlyExecutes | NoSuspension, _) => {
-                            return refuse(format!("suspends itself for {length}"), NO_SUSPENSION);
+                            return refuse(
+                                format!("suspends itself for {length:#}"),
+                                NO_SUSPENSION,
+                            );
                         }
                         (SuspendedOutside, Some(&holds)) => {
                             let what = format!("suspends itself while it holds {}", name(holds));

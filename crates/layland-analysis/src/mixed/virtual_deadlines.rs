@@ -46,7 +46,7 @@ const IMPLICIT: &[Assumption] = &and::<11>(PER_CPU, ImplicitDeadlines);
 /// let finding = EDF_VD.run(&system).unwrap();
 /// assert_eq!(finding.verdict, Verdict::Yes);
 /// let why = finding.reasons[0].describe(&system);
-/// assert_eq!(why, "the least factor for virtual deadlines is 0.500000, within 0.500000");
+/// assert_eq!(why, "the least factor for virtual deadlines is 0.5, within 0.5");
 /// ```
 pub const EDF_VD: SchedulabilityTest = SchedulabilityTest {
     name: "EDF-VD",

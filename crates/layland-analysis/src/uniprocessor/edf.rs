@@ -86,7 +86,7 @@ pub const ZHANG_BURNS: Citation = Citation {
 /// let system = System::new(1, tasks.to_vec());
 /// let finding = edf::TEST.run(&system).unwrap();
 /// assert_eq!(finding.verdict, Verdict::No);
-/// assert_eq!(finding.reasons[0].describe(&system), "the demand in 13ms is 17ms, not within 13ms");
+/// assert_eq!(finding.reasons[0].describe(&system), "the demand in 13 ms is 17 ms, not within 13 ms");
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "QPA",

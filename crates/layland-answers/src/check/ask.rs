@@ -161,6 +161,7 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         left_out,
         affinities,
         chains,
+        digits: question.options.digits,
         exit: Exit::Unknown,
     };
     Checked { exit: exit(&checked, names_policies), ..checked }

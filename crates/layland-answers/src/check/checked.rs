@@ -5,6 +5,7 @@ use crate::{Exit, Set};
 use layland_analysis::{PAIRS, Verdict};
 use layland_guarantee::search::Witness;
 use layland_guarantee::{Affinities, Assessment, ChainBound, Said};
+use layland_model::shown::Digits;
 use layland_model::{Chain, System};
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ pub struct Checked {
     pub affinities: Option<Affinities>,
     /// The guarantees for the chains of the set, by policy.
     pub chains: BTreeMap<String, Vec<ChainBound>>,
+    /// The digits of rounded numbers that the question asks for.
+    pub digits: Digits,
     /// The exit code of the command.
     pub exit: Exit,
 }

@@ -14,6 +14,7 @@ use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
 use layland_guarantee::search::Witness as Run;
 use layland_guarantee::{Assessment, Bound, Said};
+use layland_model::shown::Digits;
 use layland_model::{Duration, Service, System, TaskId};
 use layland_policy::Text;
 use layland_trace::JobRecord;
@@ -383,6 +384,7 @@ struct Level<'a> {
 struct Test<'a> {
     system: &'a System,
     said: &'a Said,
+    digits: Digits,
 }
 
 /// The answer of one test.
@@ -430,6 +432,8 @@ impl<'a> Document<'a> {
     pub(super) fn of(checked: &'a Checked) -> Document<'a> {
         let system = &checked.set.system;
         let not_applicable = checked.not_assessed();
+        let digits = checked.digits;
+        let any_policy = checked.any_policy.iter().map(|said| Test { system, said, digits });
         Document {
             layland: env!("CARGO_PKG_VERSION"),
             command: "check",
@@ -456,10 +460,10 @@ impl<'a> Document<'a> {
                         .map(|reserved| ReservedBy::of(reserved, &policy.spec)),
                     chains: chains::of(checked, &policy.spec),
                     witness: policy.witness.as_deref().map(|run| witness(run, system)),
-                    ..Policy::of(policy, checked.system(&policy.spec))
+                    ..Policy::of(policy, checked.system(&policy.spec), digits)
                 })
                 .collect(),
-            any_policy: checked.any_policy.iter().map(|said| Test { system, said }).collect(),
+            any_policy: any_policy.collect(),
             not_applicable: not_applicable
                 .map(|(policy, reason)| NotApplicable { policy, reason })
                 .collect(),
@@ -475,7 +479,7 @@ impl<'a> Document<'a> {
 }
 
 impl<'a> Policy<'a> {
-    fn of(policy: &'a Assessment, system: &'a System) -> Policy<'a> {
+    fn of(policy: &'a Assessment, system: &'a System, digits: Digits) -> Policy<'a> {
         let bounds = policy.bounds.iter();
         Policy {
             policy: &policy.spec,
@@ -513,7 +517,7 @@ impl<'a> Policy<'a> {
                 };
                 tasks.iter().map(of).collect()
             }),
-            tests: policy.said.iter().map(|said| Test { system, said }).collect(),
+            tests: policy.said.iter().map(|said| Test { system, said, digits }).collect(),
             reserved: None,
             witness: None,
             chains: Vec::new(),
@@ -579,14 +583,14 @@ impl Serialize for OfTask<'_> {
 
 impl Serialize for Test<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Test { system, said: Said { test, finding } } = *self;
+        let Test { system, said: Said { test, finding }, digits } = *self;
         let found = (***finding).as_ref();
         let document = TestDocument {
             test: test.name,
             kind: test.kind.name(),
             cite: test.citations.iter().map(|citation| citation.key).collect(),
             verdict: found.ok().map(|Finding { verdict, .. }| verdict.name()),
-            reasons: found.ok().map(|_| finding.sentences(system)),
+            reasons: found.ok().map(|_| finding.sentences(system, digits)),
             does_not_apply: found.err().map(|refusal| DoesNotApply {
                 assumption: refusal.assumption.code(),
                 reason: &refusal.message,

@@ -3,6 +3,7 @@
 mod draw;
 
 use crate::{Unanswered, unknown_policy};
+use layland_model::shown::{self, DIGITS};
 use layland_model::{Algorithm, CpuId, Piece, Rate, ScheduleRule, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
@@ -68,11 +69,11 @@ struct Node {
 /// Describes the rounding of the rates, if they were rounded.
 fn rounding(system: &System, grid: &RateGrid) -> Option<String> {
     (!grid.is_exact(system)).then(|| {
+        let sums = (&grid.total(), &system.utilization().exact());
+        let (rounded, exact) = shown::numbers(sums, DIGITS);
         format!(
-            "rates are rounded up to multiples of 1/{}: they sum to {:.6}, the utilizations to {:.6}",
+            "rates are rounded up to multiples of 1/{}: they sum to {rounded}, the utilizations to {exact}",
             grid.unit.ns(),
-            grid.total().to_f64(),
-            system.utilization().to_f64()
         )
     })
 }
@@ -80,7 +81,7 @@ fn rounding(system: &System, grid: &RateGrid) -> Option<String> {
 /// Formats a short rate as a fraction, and others as decimals.
 fn short(rate: &Rate) -> String {
     let text = rate.to_string();
-    if text.len() <= 9 { text } else { format!("{:.6}", rate.to_f64()) }
+    if text.len() <= 9 { text } else { shown::number(rate, DIGITS) }
 }
 
 fn of_run(system: &System, options: &PolicyOptions) -> Result<Structure, SystemRefusal> {

@@ -20,6 +20,7 @@ use super::scene::{Scene, TaskRow, VisibleJob};
 use super::view::{Rows, View};
 use super::words::counted_misses;
 use crate::svg::{Element, Svg};
+use layland_model::shown::with_micro;
 use layland_model::{Time, counted};
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
@@ -176,7 +177,9 @@ fn draw(view: &View, options: &SvgOptions) -> String {
         .attr("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
         .open();
     out.element("title").attr("id", "title").text(&title);
-    out.element("desc").attr("id", "desc").text(&description(&scene, &title, &subtitle));
+    out.element("desc")
+        .attr("id", "desc")
+        .text(&with_micro(&description(&scene, &title, &subtitle)));
     definitions(&mut out, &scene);
     let background = out.element("rect").attr("width", width).attr("height", height);
     background.attr("fill", "#ffffff").empty();

@@ -190,7 +190,7 @@ fn a_raised_criticality_level_is_visible_in_every_chart() {
         let svg = view.svg(&SvgOptions { rows, ..SvgOptions::default() });
         assert!(svg.contains("criticality level MID on CPU 0: 8 ms to 11 ms"));
         assert!(svg.contains(
-            "The criticality level of CPU 0 is raised 2 times, for 11000.001 us in all."
+            "The criticality level of CPU 0 is raised 2 times, for 11000.001 µs in all."
         ));
         assert!(svg.contains("The criticality level of CPU 1 is not raised."));
         let tikz = view.tikz(&TikzOptions { rows, ..TikzOptions::default() });

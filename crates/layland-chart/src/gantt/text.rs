@@ -17,6 +17,7 @@ use super::axis::Axis;
 use super::scene::{CpuRow, RunSegment, Scene, TaskRow};
 use super::view::{Rows, View};
 use super::words::{Nanoseconds, counted_misses};
+use layland_model::shown::with_micro;
 use layland_model::{Time, counted};
 use std::fmt::Write;
 
@@ -154,7 +155,10 @@ fn draw(view: &View, options: &TextOptions) -> String {
     chart.axis();
     chart.legend();
     chart.notes();
-    chart.out
+    match options.charset {
+        Charset::Unicode => with_micro(&chart.out).into_owned(),
+        Charset::Ascii => chart.out,
+    }
 }
 
 /// Assigns a letter or digit to each of the first 62 tasks that run or have a row.
@@ -449,8 +453,12 @@ impl TextChart<'_> {
                 free_from = start + label.len() + 1;
             }
         }
+        let name = match (axis.unit, self.options.charset) {
+            ("us", Charset::Unicode) => "µs",
+            (unit, _) => unit,
+        };
         let unit = self.columns.saturating_sub(axis.unit.len());
-        labels.write(self.gutter + unit, axis.unit, Paint::Plain);
+        labels.write(self.gutter + unit, name, Paint::Plain);
         self.print(&rule);
         self.print(&labels);
         if let Some(base) = axis.base {

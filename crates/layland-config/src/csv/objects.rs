@@ -335,7 +335,7 @@ fn cell(key: &str, value: &Json, problems: &mut Problems) -> Option<Cell<'static
             problems,
             &value.span,
             message,
-            "write a time, a number or a text; a task-set file has more keys",
+            "write a time, a number or a string; a task-set file has more keys",
         );
         return None;
     };

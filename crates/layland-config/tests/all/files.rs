@@ -77,7 +77,7 @@ const FILES: &[(&str, Is)] = &[
         Wrong(
             Format::Yaml,
             "2:5",
-            "not read as YAML: anchors, tags and texts of several lines have no place in a list of tasks",
+            "not read as YAML: anchors, tags and strings of several lines have no place in a list of tasks",
         ),
     ),
     (

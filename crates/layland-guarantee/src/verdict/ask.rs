@@ -88,7 +88,7 @@ pub(super) fn ask(
             | Subject::SomePriorities => continue,
         };
         let was_open = found.verdict == Verdict::Unknown;
-        found.listen(test, finding, system, options.wanted.findings);
+        found.listen(test, finding, system, options);
         let decided = found.said.last().and_then(|said| (*said.finding).as_ref().ok());
         if let (true, true, Some(finding)) = (options.wanted.more.has_proof(), was_open, decided)
             && found.verdict != Verdict::Unknown

@@ -1,7 +1,7 @@
 //! The effect of a test's finding on an assessment.
 
 use crate::assessment::{Assessment, Said};
-use crate::options::Findings;
+use crate::options::{AssessOptions, Findings};
 use crate::stated::Stated;
 use layland_analysis::{Assumption, Finding, SchedulabilityTest, Subject, Verdict};
 use layland_model::{OnMiss, System, Task};
@@ -13,8 +13,9 @@ impl Assessment {
         test: &'static SchedulabilityTest,
         finding: Arc<Stated>,
         system: &System,
-        wanted: Findings,
+        options: &AssessOptions,
     ) {
+        let (wanted, digits) = (options.wanted.findings, options.digits);
         let tells = wanted != Findings::Verdict;
         let admission = matches!(test.subject, Subject::Admission(_));
         let about_any = test.subject == Subject::SomeScheduler;
@@ -49,10 +50,11 @@ impl Assessment {
                 if *verdict != Verdict::Unknown && self.verdict == Verdict::Unknown {
                     self.verdict = *verdict;
                     self.decided_by = Some(test.name);
-                    let told = if tells { finding.sentences(system) } else { &[] };
+                    let told = if tells { finding.sentences(system, digits) } else { &[] };
                     self.reasons = told.iter().map(text).collect();
                 } else if self.verdict == Verdict::Unknown && !about_any && tells {
-                    let first = finding.sentences(system).first().map(text).unwrap_or_default();
+                    let first =
+                        finding.sentences(system, digits).first().map(text).unwrap_or_default();
                     self.reasons.push(format!("{}: {first}", test.name));
                 }
             }

@@ -64,7 +64,7 @@ pub(crate) fn verdict<'a>(
             bounds(plan.algorithm, &plan.views, (system, plan.counts_reloads), &found, options);
     }
     if options.tells() {
-        found.tightest = tightest(&found, system);
+        found.tightest = tightest(&found, system, options.digits);
     }
     if found.verdict == Verdict::Unknown {
         found.reasons.extend(plan.nothing_more.map(str::to_owned));

@@ -21,11 +21,11 @@ impl Decoder<'_> {
             DeValue::Float(number) => {
                 let help =
                     format!("write \"{}\" in quotes, so that it stays exact", number.as_str());
-                self.reader.wrong_type(entry, "a text or a whole number", help);
+                self.reader.wrong_type(entry, "a string or a whole number", help);
                 None
             }
             DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
-                self.reader.wrong_type(entry, "a text or a whole number", "write one value");
+                self.reader.wrong_type(entry, "a string or a whole number", "write one value");
                 None
             }
         }

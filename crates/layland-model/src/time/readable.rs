@@ -6,7 +6,7 @@ const S: u128 = 1_000_000_000;
 
 /// Units from the smallest up, each with its length in nanoseconds and the length from which the
 /// next unit is used.
-const UNITS: [(&str, u128, u128); 7] = [
+pub(crate) const UNITS: [(&str, u128, u128); 7] = [
     ("ns", 1, 1_000),
     ("us", 1_000, 1_000_000),
     ("ms", 1_000_000, S),
@@ -25,43 +25,71 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, ns: i64, digits: u32) -> fmt::Re
         0 => return f.pad("0"),
         _ => {}
     }
-    let magnitude = u128::from(ns.unsigned_abs());
-    // A value that rounds up to the next unit is written in that unit: 999.9 us are 1.00 ms.
-    let text = UNITS.into_iter().find_map(|(unit, scale, end)| {
-        let (rounded, decimals) = rounded(magnitude, scale, digits);
-        let limit = (end / scale).saturating_mul(10u128.pow(decimals));
-        (rounded < limit)
-            .then(|| format!("{} {unit}", decimal(rounded, decimals, magnitude, scale)))
-    });
+    let (unit, decimal) = unit_of(u128::from(ns.unsigned_abs()), digits);
     let sign = if ns < 0 { "-" } else { "" };
-    f.pad(&format!("{sign}{}", text.unwrap_or_default()))
+    f.pad(&format!("{sign}{decimal} {}", UNITS[unit].0))
+}
+
+/// Returns the unit of a length of time, as an index of [`UNITS`], and the rounded number of units.
+pub(crate) fn unit_of(magnitude: u128, digits: u32) -> (usize, Decimal) {
+    // A value that rounds up to the next unit is written in that unit: 999.9 us are 1.00 ms.
+    let fits = |&(_, (_, scale, end)): &(usize, (&str, u128, u128))| {
+        let (rounded, decimals) = rounded(magnitude, scale, digits);
+        rounded < (end / scale).saturating_mul(10u128.pow(decimals))
+    };
+    let found = UNITS.into_iter().enumerate().find(fits);
+    let unit = found.map_or(UNITS.len() - 1, |(unit, _)| unit);
+    (unit, Decimal::of(magnitude, UNITS[unit].1, digits))
 }
 
 /// The value in this unit, rounded half up to as many decimals as the digits permit; and that
-/// number of decimals.
-fn rounded(magnitude: u128, scale: u128, digits: u32) -> (u128, u32) {
-    let before = (magnitude / scale).checked_ilog10().map_or(1, |log| log + 1);
+/// number of decimals. Zeros behind the point do not count.
+pub(crate) fn rounded(magnitude: u128, scale: u128, digits: u32) -> (u128, u32) {
+    if magnitude == 0 {
+        return (0, 0);
+    }
     let at = |decimals: u32| (2 * magnitude * 10u128.pow(decimals) + scale) / (2 * scale);
-    let decimals = digits.saturating_sub(before);
-    // With three digits, 9.996 is 10.0, not 10.00.
-    if at(decimals) >= 10u128.pow(digits) && decimals > 0 {
-        (at(decimals - 1), decimals - 1)
+    let before = (magnitude / scale).checked_ilog10().map_or(0, |log| log + 1);
+    let mut decimals = if before > 0 {
+        digits.saturating_sub(before)
     } else {
-        (at(decimals), decimals)
+        let zeros = (1..).take_while(|&zeros| magnitude * 10u128.pow(zeros) < scale).count();
+        digits + zeros as u32
+    };
+    // A nanosecond has no parts. In minutes and longer units its decimals have no end.
+    let power = scale.ilog10();
+    decimals = decimals.min(if scale == 10u128.pow(power) { power } else { 18 });
+    // With three digits, 9.996 is 10.0, not 10.00.
+    let is_longer = |decimals: u32| at(decimals) >= 10u128.pow(digits) && decimals > 0;
+    if is_longer(decimals) { (at(decimals - 1), decimals - 1) } else { (at(decimals), decimals) }
+}
+
+/// A rounded decimal number: `units` / 10^`decimals`.
+pub(crate) struct Decimal {
+    pub(crate) units: u128,
+    pub(crate) decimals: u32,
+    pub(crate) is_exact: bool,
+}
+
+impl Decimal {
+    pub(crate) fn of(magnitude: u128, scale: u128, digits: u32) -> Decimal {
+        let (units, decimals) = rounded(magnitude, scale, digits);
+        Decimal { units, decimals, is_exact: units * scale == magnitude * 10u128.pow(decimals) }
     }
 }
 
-fn decimal(rounded: u128, decimals: u32, magnitude: u128, scale: u128) -> String {
-    let ten = 10u128.pow(decimals);
-    let (whole, part) = (rounded / ten, rounded % ten);
-    if decimals == 0 {
-        return whole.to_string();
-    }
-    let part = format!("{part:0width$}", width = decimals as usize);
-    let is_exact = rounded * scale == magnitude * ten;
-    match if is_exact { part.trim_end_matches('0') } else { &part } {
-        "" => whole.to_string(),
-        part => format!("{whole}.{part}"),
+impl fmt::Display for Decimal {
+    /// Without zeros at the end, if the number is exact.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ten = 10u128.pow(self.decimals);
+        let (whole, part) = (self.units / ten, self.units % ten);
+        let part = format!("{part:0width$}", width = self.decimals as usize);
+        let part = if self.is_exact { part.trim_end_matches('0') } else { &part };
+        match part {
+            _ if self.decimals == 0 => write!(f, "{whole}"),
+            "" => write!(f, "{whole}"),
+            part => write!(f, "{whole}.{part}"),
+        }
     }
 }
 

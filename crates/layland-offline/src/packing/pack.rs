@@ -5,6 +5,7 @@
 use super::heuristic::Chooser;
 use super::loads::Loads;
 use crate::{Bins, Heuristic, NoRoom, place};
+use layland_model::shown::{self, DIGITS};
 use layland_model::{Rate, RateSum};
 use std::fmt;
 
@@ -24,10 +25,6 @@ impl Spare {
     /// long sum.
     pub fn free(&self) -> Rate {
         &self.capacity - &self.load.exact()
-    }
-    /// Returns the remaining room, for output.
-    pub fn free_f64(&self) -> f64 {
-        self.capacity.to_f64() - self.load.to_f64()
     }
 }
 
@@ -50,27 +47,26 @@ pub struct Unplaced {
 
 impl fmt::Display for Unplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "failed to place item {} of rate {:.6}: ", self.item, self.rate.to_f64())?;
+        let (rate, left) = match &self.emptiest {
+            None => (shown::number(&self.rate, DIGITS), String::new()),
+            Some(spare) => shown::numbers((&self.rate, &spare.free()), DIGITS),
+        };
+        write!(f, "failed to place item {} of rate {rate}: ", self.item)?;
         match &self.emptiest {
             None => write!(f, "it may use no bin"),
             Some(Spare { bin, .. }) if self.allowed == 1 => {
-                write!(f, "bin {bin}, the only one it may use, has {:.6} left", self.most_left())
+                write!(f, "bin {bin}, the only one it may use, has {left} left")
             }
             Some(Spare { bin, .. }) => write!(
                 f,
-                "the emptiest of the {} bins it may use, bin {bin}, has {:.6} left",
+                "the emptiest of the {} bins it may use, bin {bin}, has {left} left",
                 self.allowed,
-                self.most_left(),
             ),
         }
     }
 }
 
 impl Unplaced {
-    fn most_left(&self) -> f64 {
-        self.emptiest.as_ref().map_or(0.0, Spare::free_f64)
-    }
-
     pub(crate) fn new<A: Fn(usize, usize) -> bool>(
         no_room: NoRoom,
         items: &[Rate],
@@ -114,8 +110,8 @@ pub fn anywhere(_item: usize, _bin: usize) -> bool {
 /// let error = pack(&items, anywhere, 2, Heuristic::Nf, &Rate::ONE).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "failed to place item 3 of rate 0.333333: the emptiest of the 2 bins it may use, bin 0, \
-///      has 0.333333 left",
+///     "failed to place item 3 of rate 0.333: the emptiest of the 2 bins it may use, bin 0, \
+///      has 0.333 left",
 /// );
 /// ```
 pub fn pack(

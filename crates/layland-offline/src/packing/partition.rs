@@ -6,6 +6,7 @@
 
 use super::loads::Loads;
 use crate::{Heuristic, Spare, Unplaced, place};
+use layland_model::shown::{self, DIGITS};
 use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, System, TaskId, TaskMap};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,20 +33,20 @@ pub struct UnplacedTask {
 impl fmt::Display for UnplacedTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, allowed, .. } = self;
-        write!(f, "failed to place `{name}` of density {:.6}: ", self.density.to_f64())?;
+        let (density, left) = match &self.emptiest {
+            None => (shown::number(&self.density, DIGITS), String::new()),
+            Some(spare) => shown::numbers((&self.density, &spare.free()), DIGITS),
+        };
+        write!(f, "failed to place `{name}` of density {density}: ")?;
         match &self.emptiest {
             None => write!(f, "it may use no CPU"),
-            Some(spare) if self.allowed.len() == 1 => write!(
-                f,
-                "CPU {}, the only one it may use, has {:.6} left",
-                spare.bin,
-                spare.free_f64()
-            ),
+            Some(spare) if self.allowed.len() == 1 => {
+                write!(f, "CPU {}, the only one it may use, has {left} left", spare.bin)
+            }
             Some(spare) => write!(
                 f,
-                "of the CPUs it may use ({allowed}), CPU {} has the most left: {:.6}",
+                "of the CPUs it may use ({allowed}), CPU {} has the most left: {left}",
                 spare.bin,
-                spare.free_f64(),
             ),
         }
     }
@@ -69,8 +70,8 @@ impl fmt::Display for UnplacedTask {
 /// let error = partition(&system, Heuristic::Nf).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "failed to place `1/3` of density 0.333333: of the CPUs it may use (0-1), CPU 0 has the \
-///      most left: 0.333333",
+///     "failed to place `1/3` of density 0.333: of the CPUs it may use (0-1), CPU 0 has the \
+///      most left: 0.333",
 /// );
 /// ```
 pub fn partition(

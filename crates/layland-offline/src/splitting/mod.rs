@@ -46,7 +46,7 @@ use std::collections::BTreeSet;
 /// A task that fits no CPU, and cannot be split either.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "failed to place `{name}`: no CPU takes all of it, and if it is split {rest} of its {wcet} are left over"
+    "failed to place `{name}`: no CPU takes all of it, and if it is split {rest:#} of its {wcet:#} are left over"
 )]
 pub struct NoSplit {
     /// The task.

@@ -85,7 +85,7 @@ fn who_has_no_place_is_told_with_what_is_left() {
     let error = split(&none, Splitting::FailFirst, SplitOrder::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "failed to place `t2`: no CPU takes all of it, and if it is split 3ns of its 7ns are left over"
+        "failed to place `t2`: no CPU takes all of it, and if it is split 3 ns of its 7 ns are left over"
     );
     let windows = split(&none, Splitting::Windows, SplitOrder::default()).unwrap_err();
     assert_eq!(windows.rest, Duration::from_ns(3));

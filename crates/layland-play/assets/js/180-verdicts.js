@@ -70,7 +70,7 @@ class Verdicts {
       element("b", {}, "× " + factor), " ", element("span", { class: "note" }, factor >= 1 ? "WCETs can grow by this factor" : "WCETs would have to shrink to this"));
     const { stopped_by: stop, decided_anew: anew } = margin, more = [];
     if (stop && (stop.task || stop.cpus)) more.push("stopped by " + [stop.task, stop.cpus && "CPU " + stop.cpus].filter(Boolean).join(" on "));
-    if (anew) more.push("× " + anew.wcet_factor + " if the policy decided anew which task runs where");
+    if (anew) more.push("× " + anew.wcet_factor + " if the policy could assign tasks to CPUs again");
     if (more.length) cell.append(element("br"), element("span", { class: "note" }, more.join("; ")));
     return cell;
   }

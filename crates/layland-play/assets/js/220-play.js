@@ -254,7 +254,7 @@ class Play {
 
   failed(error) {
     if (error instanceof Dropped) return;
-    this.status("The core gave up: " + error.message + ". It was started again; undo the last change.", "wrong");
+    this.status("The core failed: " + error.message + ". It was started again; undo the last change.", "wrong");
   }
 
   problems(list) {

@@ -70,7 +70,7 @@ pub(super) fn policy() -> PolicyInfo {
     .refusing([ONE_CLUSTER, IMPLICIT, SPORADIC, OVERLOAD, UNIT_SPEED])
     .breaking_ties(
         "at the beginning of a plane tasks that run go first, then the smaller rank, then the task that comes first; \
-         within one the smaller rank takes a CPU, and the larger one gives it up",
+         within one the smaller rank takes a CPU, and the larger one leaves it",
     )
     .citing([Citation::FUNK])
 }

@@ -4,6 +4,7 @@
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups;
+use layland_model::shown::{self, DIGITS};
 use layland_model::{Behaviour, Duration, Index, Rate, System, TaskId};
 use layland_offline::{
     Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, parse_rounds,
@@ -141,18 +142,18 @@ pub(super) fn prepare(
     let total = system.utilization();
     if !total.fits(&Rate::ZERO, &Rate::whole(cpus as i64)) {
         return Err(Refusal::busy(format!(
-            "the utilizations sum to {:.6}, more than the {cpus} CPUs have",
-            total.to_f64()
+            "the utilizations sum to {}, more than the {cpus} CPUs have",
+            shown::numbers((&total.exact(), &Rate::whole(cpus as i64)), DIGITS).0
         ))
         .into());
     }
     let grid = RateGrid::of(system);
     let Some(grid) = grid.filter(|grid| grid.total() <= Rate::whole(cpus as i64)) else {
         return Err(Refusal::busy(format!(
-            "the utilizations sum to {:.6}, which fits, but no longer once they are rounded up so that all \
+            "the utilizations sum to {}, which fits, but no longer once they are rounded up so that all \
              budgets are whole nanoseconds: lower a WCET slightly, or use periods and offsets with a \
              larger common divisor",
-            total.to_f64()
+            shown::numbers((&total.exact(), &Rate::whole(cpus as i64)), DIGITS).0
         )).into());
     };
     let order = system.by_rank();

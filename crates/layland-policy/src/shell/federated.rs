@@ -95,22 +95,22 @@ fn no_place(
     let deadline = ns(task.deadline);
     let reason = match misfit.why {
         Why::Length if task.dag.length() == task.deadline => format!(
-            "the longest path of {what} takes as long as its deadline, {deadline}: sizing=li needs some time between \
+            "the longest path of {what} takes as long as its deadline, {deadline:#}: sizing=li needs some time between \
              them, other kinds do not"
         ),
         Why::Length => format!(
-            "the longest path of {what} takes {}, longer than its deadline {deadline}, however many CPUs it gets",
+            "the longest path of {what} takes {:#}, longer than its deadline {deadline:#}, however many CPUs it gets",
             ns(task.dag.length())
         ),
         Why::Cpus if task.is_heavy() => format!(
-            "{what} gets too few CPUs for {} of work in {deadline} (sizing={}): {} are there, and each CPU that a graph \
+            "{what} gets too few CPUs for {:#} of work in {deadline:#} (sizing={}): {} are there, and each CPU that a graph \
              has for itself is taken",
             ns(task.dag.volume()),
             way.name(),
             system.platform.cpu_count()
         ),
         Why::Cpus => format!(
-            "no CPU has room for {what}, {} of work in {deadline}, beside what was placed before it",
+            "no CPU has room for {what}, {:#} of work in {deadline:#}, beside what was placed before it",
             ns(task.dag.volume())
         ),
         Why::Paths => format!(

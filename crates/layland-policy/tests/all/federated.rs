@@ -47,16 +47,16 @@ fn heavy_graphs_come_first_and_light_ones_share_what_is_left() {
 #[test]
 fn what_has_no_place_is_told() {
     let path = fork(9, 8, &[3, 6, 6], &[]);
-    let message = "the longest path of the graph of `node0` (3 tasks) takes 9ns, longer than its deadline 8ns";
+    let message = "the longest path of the graph of `node0` (3 tasks) takes 9 ns, longer than its deadline 8 ns";
     assert!(refusal("federated", &path).contains(message), "{}", refusal("federated", &path));
     let tight = fork(9, 8, &[3, 5, 5], &[]);
     assert!(refusal("federated:sizing=li", &tight).contains("sizing=li needs some time"));
     // Six CPUs are necessary, so that the path never waits for a whole unit.
     assert_eq!(groups_of("federated", &tight)[0].0, "0-5");
     let wide = fork(2, 8, &[2, 6, 6, 6], &[]);
-    assert!(refusal("federated", &wide).contains("gets too few CPUs for 20ns of work in 8ns"));
+    assert!(refusal("federated", &wide).contains("gets too few CPUs for 20 ns of work in 8 ns"));
     let light = fork(2, 8, &[3, 3, 3], &[(1, 8), (8, 8)]);
-    let message = "no CPU has room for task `other1`, 8ns of work in 8ns";
+    let message = "no CPU has room for task `other1`, 8 ns of work in 8 ns";
     assert!(refusal("federated", &light).contains(message), "{}", refusal("federated", &light));
     let mut later = fork(4, 8, &[1, 1], &[]);
     later.tasks[TaskId(1)].deadline = Duration::from_ns(7);

@@ -8,19 +8,19 @@ function timeText(ns) {
   ns = BigInt(ns);
   const sign = ns < 0n ? "-" : "";
   const length = ns < 0n ? -ns : ns;
-  for (const [unit, scale, step] of [["s", 1000000000n, 1000000n], ["ms", 1000000n, 1000n], ["us", 1000n, 1n]]) {
+  for (const [unit, scale, step] of [["s", 1000000000n, 1000000n], ["ms", 1000000n, 1000n], ["µs", 1000n, 1n]]) {
     if (length >= scale && length % step === 0n) {
       const part = String((length % scale) / step).padStart(3, "0").replace(/0+$/, "");
-      return sign + length / scale + (part ? "." + part : "") + unit;
+      return sign + length / scale + (part ? "." + part : "") + " " + unit;
     }
   }
-  return sign + length + "ns";
+  return length === 0n ? "0" : sign + length + " ns";
 }
 
 /** About: for figures, three digits. */
 function about(ns) {
   const length = Math.abs(ns);
-  for (const [unit, scale] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]]) {
+  for (const [unit, scale] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
     if (length >= scale) return +(ns / scale).toPrecision(3) + " " + unit;
   }
   return +ns.toPrecision(3) + " ns";

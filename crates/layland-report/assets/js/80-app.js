@@ -102,7 +102,7 @@ class App {
     this.overview.draw();
     const span = BigInt(Math.max(1, Math.round(this.view.to - this.view.from)));
     document.getElementById("span").textContent =
-      timeText(this.exact(this.view.from)) + " to " + timeText(this.exact(this.view.to)) + (span > 99999n ? "" : " (" + span + "ns)");
+      timeText(this.exact(this.view.from)) + " to " + timeText(this.exact(this.view.to)) + (span > 99999n ? "" : " (" + span + " ns)");
     this.lastFrame = performance.now() - began;
     this.frames.push(this.lastFrame);
     if (this.frames.length > 600) this.frames.shift();
@@ -122,7 +122,7 @@ class App {
     step = Math.max(1, step);
     const exact = BigInt(step);
     const floor = (value) => (value >= 0n ? (value / exact) * exact : -((-value + exact - 1n) / exact) * exact);
-    const [unit, scale] = [["s", 1000000000n], ["ms", 1000000n], ["us", 1000n], ["ns", 1n]].find(([, size]) => BigInt(Math.ceil(step * 9)) >= size) ?? ["ns", 1n];
+    const [unit, scale] = [["s", 1000000000n], ["ms", 1000000n], ["µs", 1000n], ["ns", 1n]].find(([, size]) => BigInt(Math.ceil(step * 9)) >= size) ?? ["ns", 1n];
     const start = this.base + BigInt(Math.ceil(from));
     let first = floor(start);
     // Where the labels would have too many digits they count from a round time on the left.
@@ -132,7 +132,7 @@ class App {
       if (at < start) continue;
       const shown = origin === null ? at : at - origin, size = shown < 0n ? -shown : shown;
       const part = String((size % scale) + scale).slice(1).replace(/0+$/, "");
-      const text = (shown < 0n ? "-" : origin === null ? "" : "+") + size / scale + (part ? "." + part : "") + unit;
+      const text = (shown < 0n ? "-" : origin === null ? "" : "+") + size / scale + (part ? "." + part : "") + " " + unit;
       list.push({ at: Number(at - this.base), text });
     }
     return { list, base: origin === null ? null : timeText(origin) };

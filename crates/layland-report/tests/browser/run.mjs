@@ -41,7 +41,7 @@ async function levels() {
   await mouse("mouseMoved", at.x, at.y);
   await frame();
   const tip = await evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent");
-  expect(tip === "Criticality level HI on CPU 1from3000.001us to 6000.002us" + "Only jobs of tasks of criticality HI run.", "a level tells no story: " + tip);
+  expect(tip === "Criticality level HI on CPU 1from3000.001 µs to 6000.002 µs" + "Only jobs of tasks of criticality HI run.", "a level tells no story: " + tip);
   await picture(pictures, "levels");
   await mouse("mouseMoved", 5, 5);
   await evaluate(`laylandReport.show(${shown.from}, ${shown.to})`);
@@ -59,7 +59,7 @@ async function steps() {
   for (const [what, value] of Object.entries(wanted)) {
     expect(JSON.stringify(found[what]) === JSON.stringify(value), what + ": " + JSON.stringify(found[what]));
   }
-  expect(found.said.includes("spinning for 2ms") && !found.said.includes("overhead"), "the story of a spin: " + found.said);
+  expect(found.said.includes("spinning for 2 ms") && !found.said.includes("overhead"), "the story of a spin: " + found.said);
   for (const word of ["spinning", "holds a resource", "waits for one", "suspended"]) expect(found.legend.includes(word), "no " + word + " in the legend");
   expect(await evaluate("laylandReport.story.obstacles(laylandReport.panels[0].trace, 0) === null"), "a suspension is told as a wait for the CPU");
   expect(!found.legend.includes("overhead"), "a spin is called overhead");

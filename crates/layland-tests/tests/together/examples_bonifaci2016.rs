@@ -76,7 +76,7 @@ fn a_socket_can_be_too_full() {
     assert_eq!(finding.verdict, TestKind::Exact.verdict(false));
     assert_eq!(
         finding.reasons[0].describe(&system),
-        "the utilization of the tasks confined to these CPUs on CPUs 0-1 is 2.100000, not within 2"
+        "the utilization of the tasks confined to these CPUs on CPUs 0-1 is 2.1, not within 2"
     );
     assert!(misses(&run(&system, "hpa-edf", Time::from_ms(2000))) > 0);
     let stereo = system.tasks.iter().find(|(_, task)| task.name == "stereo").unwrap().0;

@@ -277,7 +277,7 @@ fn refusals_name_the_task_and_the_reason() {
                 system.tasks.push(task(name, 3, 4));
             }
         });
-        assert_eq!(full, "the utilizations sum to 2.250000, more than the 2 CPUs have");
+        assert_eq!(full, "the utilizations sum to 2.25, more than the 2 CPUs have");
         let rounded = refusal(name, &|system| {
             system.tasks = vec![task("a", 1, 3), task("b", 2, 3), task("c", 1, 1)].into();
             system.tasks[TaskId(2)].period = Duration::from_ns(1_000_001);

@@ -21,7 +21,7 @@ pub(crate) fn run(registry: &Registry, mut cli: clap::Command, shell: Shell) -> 
     clap_complete::generate(shell, &mut cli, "layland", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     let names = Names::of(registry, &cli);
-    terminal::result(&match shell {
+    terminal::data(&match shell {
         Shell::Bash => script + &names.bash(),
         Shell::Zsh => names.zsh(&script),
         Shell::Fish => script + &names.fish(),

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
             text: demo.text,
         })?;
     } else {
-        terminal::result(demo.text)?;
+        terminal::data(demo.text)?;
     }
     Ok(Exit::Yes)
 }

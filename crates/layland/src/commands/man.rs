@@ -38,7 +38,7 @@ pub(crate) fn run(mut cli: clap::Command, args: &ManArgs) -> Outcome {
                 .help("`layland --help` lists them; -o FOLDER writes every page")
         })?,
     };
-    terminal::result(&String::from_utf8_lossy(&page(&command)?))?;
+    terminal::data(&String::from_utf8_lossy(&page(&command)?))?;
     Ok(Exit::Yes)
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         },
     };
     if args.json {
-        terminal::result(&Policies::of(chosen).json())?;
+        terminal::data(&Policies::of(chosen).json())?;
     } else if args.cite {
         let mut entries: Vec<_> = chosen.iter().flat_map(|info| &info.citations).collect();
         entries.sort_by_key(|citation| citation.key);

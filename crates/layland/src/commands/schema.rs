@@ -88,6 +88,6 @@ pub(crate) fn run(args: &SchemaArgs) -> Outcome {
             schema
         }
     };
-    terminal::result(&format!("{schema:#}\n"))?;
+    terminal::data(&format!("{schema:#}\n"))?;
     Ok(Exit::Yes)
 }

@@ -1,6 +1,7 @@
 //! The figures of a policy or of a task as words, for tables.
 
 use layland_model::Duration;
+use layland_model::shown::{DIGITS, Unit};
 use layland_trace::TaskSummary;
 
 /// The headings of [`figures`].
@@ -16,18 +17,53 @@ pub(crate) const IN_FULL: [&str; 9] = [
     "migrate/job",
 ];
 
-/// Formats the figures of a task or of all tasks.
+/// A figure.
+#[derive(Clone, Copy)]
+enum Figure {
+    Count(u64),
+    Time(Duration),
+    Ratio(f64),
+    /// There is none.
+    Missing,
+}
+
+/// Formats the figures of one task or of all tasks, each time in its own unit.
 pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
-    let some = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| time(ns as f64));
-    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
+    of(total).map(|figure| text(figure, None))
+}
+
+/// Formats the rows of a table of figures. The times of a column have one unit. `None` stands for a
+/// rejected set.
+pub(crate) fn rows<'a>(
+    of_rows: impl IntoIterator<Item = (String, Option<&'a TaskSummary>)>,
+) -> Vec<(String, Option<[String; 9]>)> {
+    let rows: Vec<(String, Option<[Figure; 9]>)> =
+        of_rows.into_iter().map(|(name, total)| (name, total.map(of))).collect();
+    let unit = |column: usize| {
+        let times = rows.iter().filter_map(|(_, row)| match row.as_ref()?[column] {
+            Figure::Time(time) => Some(time),
+            Figure::Count(_) | Figure::Ratio(_) | Figure::Missing => None,
+        });
+        Unit::of(times)
+    };
+    let units: [Unit; 9] = std::array::from_fn(unit);
+    let cells =
+        |row: [Figure; 9]| std::array::from_fn(|column| text(row[column], Some(units[column])));
+    rows.into_iter().map(|(name, row)| (name, row.map(cells))).collect()
+}
+
+fn of(total: &TaskSummary) -> [Figure; 9] {
+    let time = |ns: i64| Figure::Time(Duration::from_ns(ns));
+    let some = |ns: Option<i64>| ns.map_or(Figure::Missing, time);
+    let ratio = |ratio: Option<f64>| ratio.map_or(Figure::Missing, Figure::Ratio);
     let response = total.response.as_ref();
     // Without known deadlines, jobs are neither late nor in time.
-    let due = |text: String| if total.has_deadlines { text } else { "-".to_owned() };
+    let due = |figure: Figure| if total.has_deadlines { figure } else { Figure::Missing };
     [
-        total.released.to_string(),
-        due(total.missed.to_string()),
-        due(time(total.max_tardiness_ns as f64)),
-        due(total.mean_tardiness_ns.map_or("-".to_owned(), time)),
+        Figure::Count(total.released),
+        due(Figure::Count(total.missed)),
+        due(time(total.max_tardiness_ns)),
+        due(total.mean_tardiness_ns.map_or(Figure::Missing, |ns| Figure::Time(nearest(ns)))),
         some(response.map(|response| response.p50_ns)),
         some(response.map(|response| response.p99_ns)),
         some(total.max_response_ns),
@@ -36,7 +72,17 @@ pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
     ]
 }
 
-/// Formats a time. Floating-point values are rounded to a nanosecond first.
-pub(crate) fn time(ns: f64) -> String {
-    format!("{:#}", Duration::from_ns(ns.round() as i64))
+fn text(figure: Figure, unit: Option<Unit>) -> String {
+    match (figure, unit) {
+        (Figure::Count(count), _) => count.to_string(),
+        (Figure::Time(time), Some(unit)) => unit.show(time, DIGITS),
+        (Figure::Time(time), None) => format!("{time:#}"),
+        (Figure::Ratio(ratio), _) => format!("{ratio:.3}"),
+        (Figure::Missing, _) => "-".to_owned(),
+    }
+}
+
+/// Returns a time that was computed as a floating-point number, to the nanosecond.
+pub(crate) fn nearest(ns: f64) -> Duration {
+    Duration::from_ns(ns.round() as i64)
 }

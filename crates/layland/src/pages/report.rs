@@ -1,6 +1,6 @@
 //! The common parts of reports on simulations, runs and traces.
 
-use super::figures::{IN_FULL, figures};
+use super::figures::{self, IN_FULL};
 use layland_model::System;
 use layland_report::{Report, Run, Severity, Table, blame, headline};
 use layland_trace::{Labels, TaskSummary, Trace};
@@ -34,17 +34,21 @@ pub(crate) fn table<'a>(
 ) -> Table {
     let headings = [first].into_iter().chain(IN_FULL).map(str::to_owned).collect();
     let mut table = Table { title, headings, ..Table::default() };
-    for (name, summary) in rows {
-        let Some(summary) = summary else {
-            let refused = [name, "refused".to_owned()].into_iter();
-            let rest = std::iter::repeat_n("-".to_owned(), IN_FULL.len() - 1);
-            table.rows.push(refused.chain(rest).collect());
-            continue;
-        };
-        if summary.missed > 0 {
+    let rows: Vec<(String, Option<&TaskSummary>)> = rows.into_iter().collect();
+    let missed: Vec<bool> =
+        rows.iter().map(|(_, summary)| summary.is_some_and(|summary| summary.missed > 0)).collect();
+    for ((name, figures), missed) in figures::rows(rows).into_iter().zip(missed) {
+        if missed {
             table.marked.push((table.rows.len(), Severity::Bad));
         }
-        table.rows.push([name].into_iter().chain(figures(summary)).collect());
+        table.rows.push(match figures {
+            Some(figures) => std::iter::once(name).chain(figures).collect(),
+            None => {
+                let refused = [name, "refused".to_owned()].into_iter();
+                let rest = std::iter::repeat_n("-".to_owned(), IN_FULL.len() - 1);
+                refused.chain(rest).collect()
+            }
+        });
     }
     table
 }

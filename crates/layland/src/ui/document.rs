@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// Prints a document, indented.
 pub(crate) fn print(document: &(impl JsonSchema + Serialize)) -> Result<(), Failure> {
     // Serialization cannot fail: all keys are strings.
-    terminal::result(&(serde_json::to_string_pretty(document).unwrap_or_default() + "\n"))
+    terminal::data(&(serde_json::to_string_pretty(document).unwrap_or_default() + "\n"))
 }
 
 /// Prints a document as one line, for streams.
 #[cfg(target_os = "linux")]
 pub(crate) fn print_line(document: &(impl JsonSchema + Serialize)) -> Result<(), Failure> {
-    terminal::result(&(serde_json::to_string(document).unwrap_or_default() + "\n"))
+    terminal::data(&(serde_json::to_string(document).unwrap_or_default() + "\n"))
 }
 
 /// An object with a member for each pair, in this order.

@@ -333,7 +333,7 @@ pub(crate) fn tell(report: &Report) {
         report.problems.retain(|problem| problem.code != CPUS_NOT_GIVEN);
     }
     if !report.is_empty() {
-        terminal::talk(&draw(&report));
+        terminal::quote(&draw(&report));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::terminal;
 use super::tint::{self, Tint, tinted};
-use crate::pages::figures::{IN_FULL, time};
+use crate::pages::figures::{IN_FULL, nearest};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use layland_model::shown::{DIGITS, Unit};
 use layland_model::visible;
 
 /// The headings of [figures](crate::pages::figures::figures), in two lines.
@@ -50,8 +51,10 @@ pub(crate) fn policies(rows: &[Row], style: Style) -> String {
 pub(crate) fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> String {
     let mut table = Table::new();
     table.set_header(["overhead", "count", "p50", "p99", "p99.9", "max", "mean"]);
+    let unit = |at: usize| Unit::of(rows.iter().map(|(_, _, times)| nearest(times[at])));
+    let units: [Unit; 5] = std::array::from_fn(unit);
     for (name, count, times) in rows {
-        let times = times.iter().map(|&ns| time(ns));
+        let times = units.iter().zip(times).map(|(unit, &ns)| unit.show(nearest(ns), DIGITS));
         table.add_row([name.clone(), count.to_string()].into_iter().chain(times));
     }
     Drawn::of(table, style).text

@@ -7,9 +7,12 @@
 
 use super::exit::{Failure, Message};
 use clap::builder::styling::{AnsiColor, Style};
+use layland_model::shown::{with_micro, without_micro};
 use layland_model::{acts_on_a_terminal, push_visible, visible};
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A writer that removes the progress line before its output.
 struct Clear<W>(W);
@@ -30,9 +33,43 @@ fn take_line_away() {
     super::working::end();
 }
 
-/// Writes a result to standard output. It is not an error if the reader has closed the pipe
-/// (`| head`).
+/// True if the user wants ASCII characters only, or the locale has no others.
+static ASCII: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether the user asks for ASCII characters, with `--ascii` or by the locale.
+pub(crate) fn keep(arguments: &[OsString]) {
+    let own = arguments.iter().take_while(|argument| *argument != "--");
+    let is_asked = own.into_iter().any(|argument| argument == "--ascii");
+    ASCII.store(is_asked || !is_utf8(locale().as_deref()), Ordering::Relaxed);
+}
+
+/// Returns the locale of characters. Of these variables the first that is not empty decides.
+fn locale() -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    let of = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(of)
+}
+
+fn is_utf8(locale: Option<&str>) -> bool {
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+/// Writes units as the user's terminal can show them.
+fn units(text: &str) -> Cow<'_, str> {
+    if ASCII.load(Ordering::Relaxed) { without_micro(text) } else { with_micro(text) }
+}
+
+/// Writes a result for people to standard output.
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
+    data(&units(text))
+}
+
+/// Writes a result that other programs read to standard output. It is not an error if the reader has
+/// closed the pipe (`| head`).
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
     take_line_away();
     // A file or a program gets the unchanged text: a converted task set keeps its names.
     let shown = std::io::stdout().is_terminal() || colours();
@@ -126,6 +163,11 @@ impl Results {
 
 /// Prints a message to standard error.
 pub(crate) fn talk(text: &str) {
+    quote(&units(text));
+}
+
+/// Prints a message that quotes lines of a file.
+pub(crate) fn quote(text: &str) {
     take_line_away();
     let mut out = anstream::stderr().lock();
     // If standard error is closed, the failure cannot be reported.
@@ -140,7 +182,7 @@ const HELP: Style = AnsiColor::Cyan.on_default();
 pub(crate) fn complain(message: &Message) {
     match message {
         Message::Plain(message, help) => say(ERROR, "error", message, help.as_deref()),
-        Message::Drawn(text) => talk(text),
+        Message::Drawn(text) => quote(text),
     }
 }
 
@@ -311,6 +353,16 @@ pub(crate) fn talk_colours() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_locale_of_other_characters_gets_ascii() {
+        for locale in ["C.UTF-8", "de_DE.utf8", "en_US.UTF-8"] {
+            assert!(is_utf8(Some(locale)), "{locale}");
+        }
+        for locale in [None, Some("C"), Some("POSIX"), Some("de_DE.ISO-8859-1")] {
+            assert!(!is_utf8(locale), "{locale:?}");
+        }
+    }
 
     #[test]
     fn styles_pass_and_nothing_else_does() {

@@ -882,7 +882,7 @@ fn the_tightest_cpu_is_named() {
     assert_eq!(code, 0, "{err}");
     let found: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let tightest = found["policies"][0]["tightest"].as_str().expect("it is guaranteed");
-    assert!(tightest.starts_with("CPU 0 is fullest: utilization 0.900 of 1"), "{tightest}");
+    assert!(tightest.starts_with("CPU 0 is fullest: utilization 0.9 of 1"), "{tightest}");
     let (_, out, _) = said(&[&["check"][..], &set, &["-p", "p-dm", "--json"]].concat());
     let found: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let tightest = found["policies"][0]["tightest"].as_str().expect("it is guaranteed");

@@ -48,7 +48,7 @@ pub(crate) fn layland(arguments: &[&str]) -> Command {
     // Programs inherit ignored signals, for example from `nohup` or from shells in the background.
     // These programs must end by the signals.
     command.args(["--default-signal=INT,HUP,QUIT", env!("CARGO_BIN_EXE_layland")]);
-    command.args(arguments).env("NO_COLOR", "1").env("COLUMNS", "200");
+    command.args(arguments).env("NO_COLOR", "1").env("COLUMNS", "200").env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

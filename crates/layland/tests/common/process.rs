@@ -7,7 +7,12 @@ use std::process::{Command, Output, Stdio};
 /// standard input.
 pub(crate) fn layland(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
-    command.args(args).env("COLUMNS", "100").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
+    command
+        .args(args)
+        .env("COLUMNS", "100")
+        .env("LC_ALL", "C.UTF-8")
+        .env_remove("CLICOLOR_FORCE")
+        .stdin(Stdio::null());
     command
 }
 

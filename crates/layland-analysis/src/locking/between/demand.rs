@@ -66,7 +66,7 @@ use layland_model::{Algorithm, CpuId, CpuSet, Order, Protocol, Service, System};
 /// let finding = demand::TEST.run(&system(8)).unwrap();
 /// assert_eq!(
 ///     finding.reasons[0].describe(&system(8)),
-///     "the demand and the blocking on CPU 0 in 8ns is 9ns, not within 8ns"
+///     "the demand and the blocking on CPU 0 in 8 ns is 9 ns, not within 8 ns"
 /// );
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {

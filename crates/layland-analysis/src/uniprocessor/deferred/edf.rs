@@ -52,7 +52,7 @@ use layland_model::{Algorithm, Duration, Form, Order, Task};
 /// let finding = edf::TEST.run(&system).unwrap();
 /// assert_eq!(
 ///     finding.reasons[0].describe(&system),
-///     "the demand and the blocking in 4ns is 5ns, not within 4ns"
+///     "the demand and the blocking in 4 ns is 5 ns, not within 4 ns"
 /// );
 /// // In two segments of 2 and 3 it keeps it for 2 ns at most.
 /// let long = system.tasks.values_mut().nth(1).unwrap();

@@ -7,6 +7,7 @@ use clap::Args;
 use layland_answers::values::length_of;
 use layland_engine::reserves::Margin;
 use layland_model::Duration;
+use layland_model::shown::DIGITS;
 use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -102,6 +103,12 @@ pub(crate) struct CheckArgs {
     /// Print the result as JSON. It is one document, or with several sets one line for each
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// The significant digits of rounded times, and the decimals of utilizations and other ratios. Two numbers that
+    /// are compared get more where they would look equal
+    #[arg(long, value_name = "N", help_heading = "Output", default_value_t = DIGITS)]
+    #[arg(value_parser = whole::<1, 12>)]
+    #[arg(hide_short_help = true)]
+    pub digits: u32,
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     #[arg(hide_short_help = true)]

@@ -6,7 +6,8 @@ use comfy_table::{Cell, CellAlignment};
 use layland_analysis::{TestKind, Verdict};
 use layland_answers::Checked;
 use layland_guarantee::{Assessment, ChainBound};
-use layland_model::{Chain, Duration, System};
+use layland_model::shown::{self, DIGITS};
+use layland_model::{Chain, Duration, Rate, System};
 use layland_report::{Severity, Table};
 
 /// The headings; the fifth one only for sets with constraints.
@@ -27,16 +28,20 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(system: &System, spec: &'a str, chain: &Chain, bound: &ChainBound) -> Row<'a> {
-        let (within, by, why) = match bound.within {
-            Ok(within) if bound.kind == TestKind::Exact => {
-                (format!("= {within:#}"), bound.by, String::new())
-            }
-            Ok(within) => (format!("<= {within:#}"), bound.by, String::new()),
-            Err(why) => ("-".to_owned(), "-", why.text(system)),
+        let (by, why) = match bound.within {
+            Ok(_) => (bound.by, String::new()),
+            Err(why) => ("-", why.text(system)),
         };
-        let of = |constraint: Option<Duration>| match constraint {
-            Some(constraint) => format!("{within} of {constraint:#}"),
-            None => within.clone(),
+        let sign = if bound.kind == TestKind::Exact { "=" } else { "<=" };
+        let of = |constraint: Option<Duration>| match (bound.within, constraint) {
+            (Ok(within), Some(constraint)) => {
+                let both = (&Rate::whole(within.ns()), &Rate::whole(constraint.ns()));
+                let (within, constraint) = shown::times(both, DIGITS);
+                format!("{sign} {within} of {constraint}")
+            }
+            (Ok(within), None) => format!("{sign} {within:#}"),
+            (Err(_), Some(constraint)) => format!("- of {constraint:#}"),
+            (Err(_), None) => "-".to_owned(),
         };
         Row {
             name: format!("{} ({})", chain.name, chain.communication.name()),

@@ -20,6 +20,7 @@ use crate::ui::{files, input, terminal, threads};
 use layland_answers::CheckQuestion;
 use layland_answers::check::Cited;
 use layland_guarantee::{Findings, More};
+use layland_model::shown::Digits;
 use layland_policy::Registry;
 use std::path::Path;
 
@@ -36,6 +37,7 @@ impl CheckArgs {
         question.margin.clone_from(&self.reserve);
         question.options.tests.clone_from(&self.test);
         question.options.tick = self.tick;
+        question.options.digits = Digits(self.digits);
         let wanted = &mut question.options.wanted;
         wanted.more = More::of(wanted.more.has_margin(), self.certificate.is_some());
         question
@@ -97,7 +99,8 @@ fn one(
     };
     // A certificate on standard output is read by a program, so nothing else is printed.
     if args.certificate.as_deref() != Some(Path::new("-")) {
-        terminal::result(&text)?;
+        let print = if args.cite || args.json { terminal::data } else { terminal::result };
+        print(&text)?;
     }
     kernel::warn(&args.policy, &checked.set.system);
     if let Some(path) = &args.certificate {

@@ -88,6 +88,7 @@ const TABLE: &[(&str, Kind)] = &[
     ("no_margin", Output),
     ("cite", Output),
     ("json", Output),
+    ("digits", Output),
     ("ascii", Output),
     ("workers", Output),
 ];

@@ -7,6 +7,7 @@ use layland_analysis::{Subject, TestKind, Verdict};
 use layland_answers::Checked;
 use layland_config::to_toml;
 use layland_guarantee::{Assessment, Bound, Said, search};
+use layland_model::shown::{self, DIGITS, Digits};
 use layland_model::{Duration, Rate, System};
 use layland_policy::Registry;
 use layland_report::playground::Start;
@@ -28,7 +29,9 @@ pub(super) fn report(registry: &Registry, checked: &Checked, are_named: bool) ->
     let guarantees = Guarantees {
         tasks: tasks.collect(),
         policies: checked.policies.iter().map(|policy| guarantee(policy, checked)).collect(),
-        any_policy: checked.any_policy.iter().map(|said| test(said, system)).collect(),
+        any_policy: (checked.any_policy.iter())
+            .map(|said| test(said, system, checked.digits))
+            .collect(),
         are_named,
     };
     let title = format!("{}: guarantees", checked.set.name);
@@ -115,7 +118,10 @@ fn answer(verdict: Verdict) -> Answer {
 
 fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
     let system = checked.system(&policy.spec);
-    let mut tests: Vec<TestResult> = policy.said.iter().map(|said| test(said, system)).collect();
+    let mut tests: Vec<TestResult> = {
+        let of = policy.said.iter().map(|said| test(said, system, checked.digits));
+        of.collect()
+    };
     tests.extend(policy.witness.as_deref().map(|witness| TestResult {
         name: search::WITNESS.to_owned(),
         title: search::WITNESS_TITLE.to_owned(),
@@ -177,11 +183,11 @@ fn bound(bound: &Bound) -> TaskBound {
     }
 }
 
-fn test(said: &Said, system: &System) -> TestResult {
+fn test(said: &Said, system: &System, Digits(digits): Digits) -> TestResult {
     let (answer, reasons) = match &**said.finding {
         Ok(finding) => (
             answer(finding.verdict),
-            finding.reasons.iter().map(|reason| reason.describe(system)).collect(),
+            finding.reasons.iter().map(|reason| reason.describe_with(system, digits)).collect(),
         ),
         Err(refusal) => (Answer::DoesNotApply, vec![format!("{refusal}: {}", refusal.help)]),
     };
@@ -208,13 +214,9 @@ fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
     let rows = inflation.iter().map(|(id, task)| {
         let terms: Vec<String> =
             task.terms.iter().map(|(name, length)| format!("{name} {length:#}")).collect();
-        let divided = if task.left == Rate::ONE {
-            "-".to_owned()
-        } else {
-            format!("{:.6}", task.left.to_f64())
-        };
-        let wcet = format!("{:#}", system.tasks[id].own_wcet());
-        let with = format!("{:#}", task.wcet);
+        let divided =
+            if task.left == Rate::ONE { "-".to_owned() } else { shown::number(&task.left, DIGITS) };
+        let (wcet, with) = text::grown(system.tasks[id].own_wcet(), task.wcet);
         vec![system.tasks[id].name.to_string(), wcet, with, terms.join(" + "), divided]
     });
     Some(Table {

@@ -18,7 +18,10 @@ use layland_answers::check::{Short, by_level};
 use layland_chart::gantt::{Colours, View};
 use layland_engine::reserves::{LEAST_MARGIN, Margin, Reserves};
 use layland_guarantee::{Assessment, Bound, Said, Stop, in_level};
-use layland_model::{CpuSet, Duration, Order, Rate, System, Task, TaskId, Time, counted};
+use layland_model::shown::{self, DIGITS, Digits, Unit};
+use layland_model::{
+    CpuSet, Duration, Order, Rate, Service, System, Task, TaskId, Tasks, Time, counted,
+};
 use layland_policy::Registry;
 use layland_trace::Labels;
 
@@ -57,10 +60,11 @@ pub(super) fn style(verdict: Verdict) -> Style {
 pub(super) fn about(checked: &Checked) -> String {
     let system = &checked.set.system;
     format!(
-        "{}: {} on {}, utilization {:.3}{}",
+        "{}: {} on {}, utilization {:.*}{}",
         checked.set.name,
         counted(system.tasks.len(), "task"),
         counted(system.platform.cpu_count(), "CPU"),
+        checked.digits.0 as usize,
         system.utilization().to_f64(),
         system.hyperperiod().map_or(String::new(), |length| format!(", hyperperiod {length:#}")),
     )
@@ -134,7 +138,7 @@ fn shortly(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Che
     let affinities = affinity_lines(checked).into_iter();
     let told = affinities.filter(|text| !text.starts_with(REFUSED));
     text.extend(told.map(|text| line(&text)));
-    text.extend(checked.any_policy.iter().map(|said| remark(said, &checked.set.system)));
+    text.extend(checked.any_policy.iter().map(|said| remark(said, checked)));
     if short.shown.iter().any(|policy| policy.inflation.is_some()) {
         text += &line("the WCETs include the overheads of the platform");
     }
@@ -167,14 +171,14 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     text.extend(reserved_tasks(checked).iter().map(|text| line(text)));
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.any_policy {
-        text += &remark(said, system);
+        text += &remark(said, checked);
     }
     for policy in &checked.policies {
         text += &overheads(policy, checked.system(&policy.spec));
     }
     if args.all {
         for policy in checked.policies.iter().filter(|policy| !policy.said.is_empty()) {
-            text += &findings(policy, system, args);
+            text += &findings(policy, checked, args);
         }
     }
     if !checked.out_of_place.is_empty() {
@@ -325,19 +329,57 @@ fn why(policy: &Assessment) -> String {
     text
 }
 
-/// Formats a time, rounded up to a nanosecond.
-fn time(ns: &Rate) -> String {
-    ns.ceil().map_or_else(|| "centuries".to_owned(), |ns| format!("{:#}", Duration::from_ns(ns)))
+/// A column of bounds: those of one policy.
+struct Column<'a> {
+    policy: &'a Assessment,
+    unit: Unit,
+    digits: u32,
 }
 
-/// Formats the bound of a task in a few characters.
-fn bound(bound: Option<&Bound>, task: &Task) -> String {
+impl<'a> Column<'a> {
+    fn of(policy: &'a Assessment, tasks: &Tasks, digits: u32) -> Column<'a> {
+        let lengths = policy.bounds.iter().filter_map(|(id, bound)| length(bound, &tasks[id]));
+        Column { policy, unit: Unit::of(lengths), digits }
+    }
+
+    /// Formats the bound of a task in a few characters. As on the page, a bound beyond the deadline
+    /// is only a doubt if no test decides.
+    fn cell(&self, id: TaskId, task: &Task) -> Cell {
+        let late = match self.policy.verdict {
+            Verdict::Unknown => Tint::Doubtful,
+            Verdict::Yes | Verdict::No => Tint::Bad,
+        };
+        let bound = self.policy.bounds.get(id);
+        let length = bound.and_then(|bound| length(bound, task));
+        let cell = match (bound, length) {
+            (None | Some(Bound::Unknown), _) => Cell::new("-"),
+            (Some(bound), _) if bound.is_useless(task) => {
+                tinted(Cell::new(format!("> {} T late", Bound::USEFUL_PERIODS)), late)
+            }
+            (Some(Bound::Response { .. }), Some(within)) => {
+                let text = self.unit.show_beside(within, task.deadline, self.digits);
+                let cell = Cell::new(text);
+                if within > task.deadline { tinted(cell, late) } else { cell }
+            }
+            (Some(Bound::Tardiness { .. }), Some(Duration::ZERO)) => Cell::new("not late"),
+            (Some(Bound::Tardiness { .. }), Some(within)) => {
+                tinted(Cell::new(format!("<= {} late", self.unit.show(within, self.digits))), late)
+            }
+            (Some(Bound::Response { .. } | Bound::Tardiness { .. }), None) => {
+                tinted(Cell::new("<= centuries late"), late)
+            }
+        };
+        cell.set_alignment(CellAlignment::Right)
+    }
+}
+
+/// Returns a bound that is of use, rounded up to a nanosecond.
+fn length(bound: &Bound, task: &Task) -> Option<Duration> {
     match bound {
-        Some(bound) if bound.is_useless(task) => format!("> {} T late", Bound::USEFUL_PERIODS),
-        None | Some(Bound::Unknown) => "-".to_owned(),
-        Some(Bound::Response { within, .. }) => format!("{within:#}"),
-        Some(Bound::Tardiness { within, .. }) if *within == Rate::ZERO => "not late".to_owned(),
-        Some(Bound::Tardiness { within, .. }) => format!("late {}", time(within)),
+        bound if bound.is_useless(task) => None,
+        Bound::Unknown => None,
+        Bound::Response { within, .. } => Some(*within),
+        Bound::Tardiness { within, .. } => within.ceil().map(Duration::from_ns),
     }
 }
 
@@ -357,14 +399,21 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         let mut rows = table(args);
         let head = ["task".to_owned(), "deadline".to_owned()].into_iter();
         rows.set_header(head.chain(chunk.iter().map(|policy| policy.spec.clone())));
+        let all = &checked.set.system.tasks;
+        let columns: Vec<Column<'_>> =
+            chunk.iter().map(|policy| Column::of(policy, all, args.digits)).collect();
+        let deadlines = Unit::of(all.values().map(|task| task.deadline));
         for &id in &tasks {
-            let task = &checked.set.system.tasks[id];
-            let cells = chunk.iter().map(|policy| bound(policy.bounds.get(id), task));
-            let first = [task.name.to_string(), format!("{:#}", task.deadline)];
-            rows.add_row(first.into_iter().chain(cells).enumerate().map(|(at, text)| {
-                let cell = Cell::new(text);
-                if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
-            }));
+            let task = &all[id];
+            let responses = chunk.iter().filter_map(|policy| match policy.bounds.get(id) {
+                Some(Bound::Response { within, .. }) => Some(*within),
+                Some(Bound::Tardiness { .. } | Bound::Unknown) | None => None,
+            });
+            let responses: Vec<Duration> = responses.collect();
+            let deadline = deadlines.show_limit(task.deadline, &responses, args.digits);
+            let deadline = Cell::new(deadline).set_alignment(CellAlignment::Right);
+            let cells = columns.iter().map(|column| column.cell(id, task));
+            rows.add_row([Cell::new(&task.name), deadline].into_iter().chain(cells));
         }
         text += &format!("{rows}\n");
     }
@@ -451,18 +500,26 @@ pub(super) fn levels(
     policy: &Assessment,
     system: &System,
 ) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let count = system.levels.count();
     let rows = policy.bounds.iter().filter_map(|(id, bound)| match bound {
         Bound::Response { per_level, .. } if !per_level.is_empty() => {
-            let name = system.tasks[id].name.to_string();
-            let mut row: Vec<String> = std::iter::once(name)
-                .chain(by_level(per_level, system).map(|(_, within)| format!("{within:#}")))
-                .collect();
-            row.resize(1 + system.levels.count(), "-".to_owned());
-            Some(row)
+            let mut row: Vec<Option<Duration>> =
+                by_level(per_level, system).map(|(_, within)| Some(within)).collect();
+            row.resize(count, None);
+            Some((system.tasks[id].name.to_string(), row))
         }
         Bound::Response { .. } | Bound::Tardiness { .. } | Bound::Unknown => None,
     });
-    let rows: Vec<Vec<String>> = rows.collect();
+    let rows: Vec<(String, Vec<Option<Duration>>)> = rows.collect();
+    let units: Vec<Unit> =
+        (0..count).map(|level| Unit::of(rows.iter().filter_map(|(_, row)| row[level]))).collect();
+    let text = |(unit, time): (&Unit, Option<Duration>)| {
+        time.map_or_else(|| "-".to_owned(), |time| unit.show(time, DIGITS))
+    };
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, row)| std::iter::once(name).chain(units.iter().zip(row).map(text)).collect())
+        .collect();
     let levels = system.levels.names().iter().cloned();
     (!rows.is_empty()).then(|| (std::iter::once("task".to_owned()).chain(levels).collect(), rows))
 }
@@ -549,7 +606,8 @@ fn is_partition(reasons: &[Reason]) -> bool {
     reasons.iter().any(|reason| matches!(reason, Reason::Partition(_)))
 }
 
-fn remark(said: &Said, system: &System) -> String {
+fn remark(said: &Said, checked: &Checked) -> String {
+    let (system, Digits(digits)) = (&checked.set.system, checked.digits);
     let who = match said.test.subject {
         Subject::SomeScheduler => "any scheduler",
         Subject::SomePartition => "EDF on some partition",
@@ -571,12 +629,17 @@ fn remark(said: &Said, system: &System) -> String {
             line(&format!("{who}: yes ({} finds one; --json has it)", said.test.name))
         }
         Ok(finding) if finding.verdict != Verdict::Unknown => {
-            let why = finding.reasons.first().map(|reason| reason.describe(system));
+            let why = finding.reasons.first().map(|reason| reason.describe_with(system, digits));
             let (verdict, why) = (finding.verdict.name(), why.unwrap_or_default());
             line(&format!("{who}: {verdict} ({}: {why})", said.test.name))
         }
         Ok(_) | Err(_) => String::new(),
     }
+}
+
+/// Writes an amount of work and the larger one that replaces it.
+pub(super) fn grown(own: Service, with: Service) -> (String, String) {
+    shown::times((&Rate::whole(own.ns()), &Rate::whole(with.ns())), DIGITS)
 }
 
 fn overheads(policy: &Assessment, system: &System) -> String {
@@ -588,29 +651,25 @@ fn overheads(policy: &Assessment, system: &System) -> String {
         let divided = if task.left == Rate::ONE {
             String::new()
         } else {
-            format!(", divided by {:.6}", task.left.to_f64())
+            format!(", divided by {}", shown::number(&task.left, DIGITS))
         };
-        text += &(terminal::wrap(
-            &format!(
-                "{} {:#} -> {:#} ({}{divided})",
-                system.tasks[id].name,
-                system.tasks[id].own_wcet(),
-                task.wcet,
-                terms.join(" + ")
-            ),
-            "  ",
-        ) + "\n");
+        let (own, with) = grown(system.tasks[id].own_wcet(), task.wcet);
+        let (name, terms) = (&system.tasks[id].name, terms.join(" + "));
+        text +=
+            &(terminal::wrap(&format!("{name} {own} -> {with} ({terms}{divided})"), "  ") + "\n");
     }
     text
 }
 
-fn findings(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
+fn findings(policy: &Assessment, checked: &Checked, args: &CheckArgs) -> String {
+    let (system, Digits(digits)) = (&checked.set.system, checked.digits);
     let mut all = table(args);
     all.set_header(["test", "kind", "says", "why"]);
     for said in &policy.said {
         let (says, why) = match &**said.finding {
             Ok(finding) => {
-                let why = finding.reasons.first().map(|reason| reason.describe(system));
+                let why =
+                    finding.reasons.first().map(|reason| reason.describe_with(system, digits));
                 (word(finding.verdict), why.unwrap_or_default())
             }
             Err(refusal) => (Cell::new("-"), format!("{refusal}: {}", refusal.help)),

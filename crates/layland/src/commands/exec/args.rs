@@ -46,7 +46,7 @@ not found, 1 if it is not admitted or if a guarantee did not hold (--strict), an
 
 #[derive(Args)]
 pub(crate) struct ExecArgs {
-    /// A task set whose tasks are reservations: the key `thread` of each names its threads (`main`, `cgroup:PATH`
+    /// A task set whose tasks are reservations. The key `thread` of each names its threads (`main`, `cgroup:PATH`
     /// for those of a control group, or a regular expression that must match the whole name; by default the name of
     /// the task)
     #[arg(value_name = "SET")]
@@ -56,71 +56,79 @@ pub(crate) struct ExecArgs {
     pub command: Vec<OsString>,
     /// Reserve RUNTIME of processor time in every PERIOD, as in 2ms/10ms
     #[arg(long, value_name = "RUNTIME/PERIOD", value_parser = parse_reservation)]
+    #[arg(help_heading = "Reservation")]
     #[arg(conflicts_with = "set")]
     pub dl: Option<(Duration, Duration)>,
-    /// The relative deadline: a thread gets its runtime within this time of waking up [default: the period]
+    /// The relative deadline. A thread gets its runtime within this time of waking up [default: the period]
     #[arg(long, value_name = "TIME", value_parser = length_of, requires = "dl")]
+    #[arg(help_heading = "Reservation")]
     pub deadline: Option<Duration>,
     /// The threads whose whole name matches this regular expression. Or `main`, the first thread [default: main]
-    #[arg(long, value_name = "REGEX", requires = "dl")]
+    #[arg(long, value_name = "REGEX", requires = "dl", help_heading = "Reservation")]
     pub thread: Option<String>,
+    /// Guarantee a largest tardiness instead of deadlines: no thread is later than this
+    #[arg(long, value_name = "TIME", value_parser = length_of, help_heading = "Reservation")]
+    #[arg(hide_short_help = true)]
+    pub tardiness: Option<Duration>,
+    /// The name of this reservation [default: the program]
+    #[arg(long, value_name = "NAME", help_heading = "Reservation")]
+    pub name: Option<String>,
     /// Reserve for a running program instead of starting one
     #[arg(long, value_name = "PID", conflicts_with = "command", value_parser = process)]
+    #[arg(help_heading = "Reservation")]
     pub pid: Option<i32>,
     /// Reserve for the threads of a control group, such as a running service. Those of --thread, or for `main` the
     /// first thread of each process. The group may be empty, because a service may start again
     #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"])]
+    #[arg(help_heading = "Reservation")]
     pub cgroup: Option<String>,
     /// The policy. By default dl, and dl-sp with --engine ext
-    #[arg(long, short, value_name = "P", value_enum)]
+    #[arg(long, short, value_name = "P", value_enum, help_heading = "Scheduling")]
     pub policy: Option<Policy>,
     /// The engine that carries out the decisions
     #[arg(long, value_name = "E", value_enum, default_value_t = Engine::Kernel)]
+    #[arg(help_heading = "Scheduling")]
     pub engine: Engine,
     /// The path of the daemon's socket
-    #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    #[arg(long, value_name = "PATH", default_value = SOCKET, help_heading = "Scheduling")]
     #[arg(hide_short_help = true)]
     pub socket: PathBuf,
     /// The CPUs of this machine to use, as in 2-3 or 1,3. With SCHED_DEADLINE they become a root domain of their own,
     /// shared by all programs that name the same CPUs
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", help_heading = "Scheduling")]
     pub on_cpus: Option<CpuSet>,
-    /// Guarantee a largest tardiness instead of deadlines: no thread is later than this
-    #[arg(long, value_name = "TIME", value_parser = length_of)]
-    #[arg(hide_short_help = true)]
-    pub tardiness: Option<Duration>,
-    /// The name of this reservation [default: the program]
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
     /// Pass CAP_SYS_NICE on to the program where it is an ambient capability, as for a service. Otherwise only layland
     /// has it
     #[arg(long, conflicts_with_all = ["pid", "cgroup", "list", "leave", "dry_run"])]
+    #[arg(help_heading = "Program")]
     #[arg(hide_short_help = true)]
     pub keep_capability: bool,
+    /// Exit with 1 if a guarantee did not hold. A thread of another program or a limit of the kernel came after the
+    /// admission, a thread was given another class, or a reservation had no thread
+    #[arg(long, conflicts_with_all = ["list", "leave", "dry_run"], help_heading = "Program")]
+    #[arg(hide_short_help = true)]
+    pub strict: bool,
     /// List the admitted programs, and how the kernel schedules each of their threads
     #[arg(long, conflicts_with_all = ["set", "dl", "pid", "cgroup", "command", "leave"])]
+    #[arg(help_heading = "Admission")]
     pub list: bool,
     /// Give back the reservation of this name. Its program continues as an ordinary one
     #[arg(long, value_name = "NAME", conflicts_with_all = ["set", "dl", "pid", "cgroup", "command"])]
+    #[arg(help_heading = "Admission")]
     pub leave: Option<String>,
     /// Only say whether the program would be admitted
-    #[arg(long, conflicts_with_all = ["list", "leave"])]
+    #[arg(long, conflicts_with_all = ["list", "leave"], help_heading = "Admission")]
     pub dry_run: bool,
-    /// Print the result as JSON. This needs --list or --dry-run
-    #[arg(long)]
-    pub json: bool,
     /// Write to this file. Its extension says what, when the program has ended, about its threads and from the kernel's
     /// trace: a report (.html), a chart (.svg, .txt) or the trace (.json). May be repeated. Needs root
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     #[arg(conflicts_with_all = ["list", "leave", "dry_run"])]
     pub output: Vec<PathBuf>,
-    /// Exit with 1 if a guarantee did not hold. A thread of another program or a limit of the kernel came after the
-    /// admission, a thread was given another class, or a reservation had no thread
-    #[arg(long, conflicts_with_all = ["list", "leave", "dry_run"])]
-    #[arg(hide_short_help = true)]
-    pub strict: bool,
+    /// Print the result as JSON. This needs --list or --dry-run
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
     /// Print results and problems only
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }
 

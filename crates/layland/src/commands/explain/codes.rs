@@ -156,7 +156,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::text::line_ends",
-        "a text whose lines end with a return alone",
+        "a file whose lines end with a carriage return only",
         "Save it with newlines (LF, or CR and LF): editors call the format Unix or Windows.",
     ),
     (
@@ -405,7 +405,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::yaml::syntax",
         "text that is not read as YAML",
-        "Lists and maps, in blocks or in one line, are read; anchors, tags and texts of several lines are not.",
+        "Lists and maps, in blocks or in one line, are read; anchors, tags and strings of several lines are not.",
     ),
     (
         "layland::dot::syntax",

@@ -22,7 +22,7 @@ pub(super) fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &
     };
     match &args.output {
         Some(path) => files::write(path, &drawn)?,
-        None => terminal::result(&String::from_utf8_lossy(&drawn))?,
+        None => terminal::data(&String::from_utf8_lossy(&drawn))?,
     }
     Ok(Exit::Yes)
 }

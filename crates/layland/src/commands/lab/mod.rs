@@ -159,7 +159,7 @@ pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
     match &args.command {
         LabCommand::List { json } => list::list(*json),
         LabCommand::Show { name } => {
-            terminal::result(find(name)?.text)?;
+            terminal::data(find(name)?.text)?;
             Ok(Exit::Yes)
         }
         LabCommand::Run(args) => run_one(registry, args),

@@ -315,9 +315,9 @@ struct ChainTimes<'a> {
 fn activation(executor: &Executor, at: usize) -> String {
     let own = match executor.callbacks[at].arrivals.as_ref() {
         Some(Arrivals::Periodic { period, jitter, .. }) if *jitter > Duration::ZERO => {
-            Some(format!("every {period}, jitter {jitter}"))
+            Some(format!("every {period:#}, jitter {jitter:#}"))
         }
-        Some(Arrivals::Periodic { period, .. }) => Some(format!("every {period}")),
+        Some(Arrivals::Periodic { period, .. }) => Some(format!("every {period:#}")),
         Some(Arrivals::Listed(all)) => Some(format!("{} times", all.len())),
         None => None,
     };

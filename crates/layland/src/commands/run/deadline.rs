@@ -8,7 +8,7 @@ use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, refused, what};
 use super::{failures, gated};
-use crate::pages::figures::figures;
+use crate::pages::figures;
 use crate::pages::report;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
@@ -307,9 +307,8 @@ impl Answer<'_> {
         let mut text = rows.map_or_else(String::new, |rows| self.recorded().chart(rows));
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
         let tasks = self.summary.tasks.iter();
-        let mut rows: Vec<table::Row> =
-            tasks.map(|task| (task.name.clone(), Some(figures(task)))).collect();
-        rows.push(("all".to_owned(), Some(figures(&self.summary.total))));
+        let all = tasks.map(|task| (task.name.clone(), Some(task)));
+        let rows = figures::rows(all.chain([("all".to_owned(), Some(&self.summary.total))]));
         text += &format!("\n{}\n", table::tasks(&rows, style));
         let (labels, system) = (Labels::of(&self.set.system), &self.set.system);
         if let Some(why) = report::why_late(&self.args.policy, &self.ran.trace, &labels, system) {

@@ -7,7 +7,7 @@ use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, failure, refused, what};
 use super::{failures, gated};
-use crate::pages::figures::{self, figures};
+use crate::pages::figures;
 use crate::pages::report;
 use crate::pages::window;
 use crate::ui::chart;
@@ -270,13 +270,12 @@ impl Answer<'_> {
             text += &format!("\n{}\n", self.recorded().chart(rows).trim_end());
         }
         if self.args.per_task {
-            let rows: Vec<table::Row> = (ran.summary.tasks.iter())
-                .map(|task| (task.name.clone(), Some(figures(task))))
-                .collect();
+            let tasks = ran.summary.tasks.iter();
+            let rows = figures::rows(tasks.map(|task| (task.name.clone(), Some(task))));
             text += &format!("\n{}\n", table::tasks(&rows, style));
         }
-        let row = (self.args.policy.clone(), Some(figures(&ran.summary.total)));
-        text += &format!("\n{}\n", table::policies(&[row], style));
+        let all = figures::rows([(self.args.policy.clone(), Some(&ran.summary.total))]);
+        text += &format!("\n{}\n", table::policies(&all, style));
         let mut costs = rows(&ran.outcome.measured.figures());
         costs.extend(rows(&ran.servers.figures()));
         text += &format!("\n{}\n", table::distributions(&costs, style));
@@ -295,19 +294,19 @@ impl Answer<'_> {
         let ran = self.ran;
         let measured = &ran.outcome.measured;
         let mut facts = vec![format!(
-            "{} dispatches, {} demotions, {} migrations, {} parked; completed jobs asked for {} and got {:.4} % more",
+            "{} dispatches, {} demotions, {} migrations, {} parked; completed jobs asked for {:#} and got {:.4} % more",
             measured.dispatches,
             measured.demotions,
             measured.migrations,
             measured.parks,
-            figures::time(measured.asked_ns as f64),
+            Duration::from_ns(measured.asked_ns),
             (measured.got_ns - measured.asked_ns) as f64 / (measured.asked_ns.max(1)) as f64
                 * 100.0,
         )];
         if measured.leaked_ns > 0 {
             facts.push(format!(
-                "waiting threads got {} of processor time between an end and the decision after it",
-                figures::time(measured.leaked_ns as f64)
+                "waiting threads got {:#} of processor time between an end and the decision after it",
+                Duration::from_ns(measured.leaked_ns)
             ));
         }
         facts.extend(ahead(&ran.outcome));

@@ -2,7 +2,7 @@
 
 use super::SimArgs;
 use crate::pages::assigned::AssignedTable;
-use crate::pages::figures::figures;
+use crate::pages::figures;
 use crate::pages::report;
 use crate::pages::simulation::View;
 use crate::ui::chart::Chart;
@@ -50,20 +50,15 @@ pub(super) fn text(view: &View<'_>, args: &SimArgs) -> Result<String, Failure> {
             text.extend(view.elsewhere(ran, window).map(|line| terminal::wrap(&line, "") + "\n"));
         }
         if args.per_task {
-            let rows: Vec<table::Row> = (ran.summary.tasks.iter())
-                .map(|task| (task.name.clone(), Some(figures(task))))
-                .collect();
+            let tasks = ran.summary.tasks.iter();
+            let rows = figures::rows(tasks.map(|task| (task.name.clone(), Some(task))));
             text += &format!("\n{}\n{}\n", policy.spec, table::tasks(&rows, style));
         }
     }
-    let rows: Vec<table::Row> = simulated
-        .policies
-        .iter()
-        .map(|policy| {
-            let ran = policy.result.as_ref().ok();
-            (policy.spec.clone(), ran.map(|ran| figures(&ran.summary.total)))
-        })
-        .collect();
+    let rows = figures::rows(simulated.policies.iter().map(|policy| {
+        let ran = policy.result.as_ref().ok();
+        (policy.spec.clone(), ran.map(|ran| &ran.summary.total))
+    }));
     text += &assignments(view, style);
     text += &format!("\n{}\n", table::policies(&rows, style));
     for policy in &simulated.policies {

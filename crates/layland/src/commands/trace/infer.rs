@@ -15,6 +15,7 @@ use layland_interchange::infer::{
 };
 use layland_interchange::{kernel, st_trace};
 use layland_linux::exec::{Given, Tid};
+use layland_model::shown::{DIGITS, Unit};
 use layland_model::{Duration, Rate, Service, Task, TaskMap, counted};
 use layland_policy::Registry;
 
@@ -76,7 +77,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
     } else if args.output.is_some() {
         terminal::result(&summary(&inferred, args.ascii))?;
     } else {
-        terminal::result(&text)?;
+        terminal::data(&text)?;
     }
     Ok(exit)
 }
@@ -272,7 +273,10 @@ fn comments(file: &str, inferred: &Inferred) -> Comments {
 fn summary(inferred: &Inferred, ascii: bool) -> String {
     let style = table::Style { ascii, colours: terminal::colours() };
     let tasks: Vec<&Task> = inferred.system.tasks.values().collect();
-    let rows = tasks.iter().zip(&inferred.chosen.tasks).map(|(task, estimate)| {
+    let estimates = &inferred.chosen.tasks;
+    let periods = Unit::of(estimates.iter().map(|estimate| estimate.period));
+    let wcets = Unit::of(estimates.iter().map(|estimate| estimate.wcet.at_unit_speed()));
+    let rows = tasks.iter().zip(estimates).map(|(task, estimate)| {
         let kind = match estimate.arrivals.pattern {
             Pattern::Periodic { .. } => "",
             Pattern::Sporadic { .. } => ">= ",
@@ -280,8 +284,8 @@ fn summary(inferred: &Inferred, ascii: bool) -> String {
         };
         [
             task.name.to_string(),
-            format!("{kind}{:#}", estimate.period),
-            format!("{:#}", estimate.wcet),
+            format!("{kind}{}", periods.show(estimate.period, DIGITS)),
+            wcets.show(estimate.wcet.at_unit_speed(), DIGITS),
             format!("{:.3}", task.utilization().to_f64()),
             estimate.execution.jobs.to_string(),
             estimate.sureness.word().to_owned(),

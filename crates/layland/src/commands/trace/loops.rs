@@ -8,6 +8,7 @@ use crate::ui::input::Set;
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_interchange::rt_app_log::{self, Loop};
+use layland_model::shown::{DIGITS, Unit};
 use layland_model::{Duration, Task, counted};
 use std::collections::BTreeMap;
 
@@ -77,10 +78,13 @@ pub(super) fn stats(args: &StatsArgs, loops: &[Loop]) -> Outcome {
         })?;
         return Ok(exit);
     }
-    let rows = quantities(loops).into_iter().map(|(name, values)| {
+    let found = quantities(loops);
+    let columns = [0, 50, 99, 100]
+        .map(|percent| (percent, Unit::of(found.iter().map(|(_, values)| at(values, percent)))));
+    let rows = found.iter().map(|(name, values)| {
         let [least, median, p99, most] =
-            [0, 50, 99, 100].map(|percent| format!("{:#}", at(&values, percent)));
-        [name.to_owned(), values.len().to_string(), least, median, p99, most]
+            columns.map(|(percent, unit)| unit.show(at(values, percent), DIGITS));
+        [(*name).to_owned(), values.len().to_string(), least, median, p99, most]
     });
     let headings = ["of a loop", "count", "least", "median", "99 %", "most"];
     let style = Style { ascii: args.ascii, colours: terminal::colours() };

@@ -6,7 +6,7 @@ use super::document::{
 };
 use super::load::{self, Loaded};
 use super::{loops, reserved};
-use crate::pages::figures::figures;
+use crate::pages::figures;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
@@ -261,9 +261,8 @@ pub(super) fn stats(args: &StatsArgs) -> Outcome {
 pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     let summary = summary(loaded);
     let style = table::Style { ascii, colours: terminal::colours() };
-    let all = summary.tasks.iter().map(|task| (task.name.clone(), Some(figures(task))));
-    let total = ("all".to_owned(), Some(figures(&summary.total)));
-    let rows: Vec<table::Row> = all.chain([total]).collect();
+    let all = summary.tasks.iter().map(|task| (task.name.clone(), Some(task)));
+    let rows = figures::rows(all.chain([("all".to_owned(), Some(&summary.total))]));
     let mut text = format!("{}\n", table::tasks(&rows, style));
     if let Some([min, median, p99, max]) = latencies(loaded) {
         text += &format!(
