@@ -79,10 +79,10 @@ impl UsualPolicy {
 }
 
 /// Policies, and the reason why a set needs one of them.
-type Row = (&'static [&'static str], &'static str);
+type Tried = (&'static [&'static str], &'static str);
 
 /// Returns the rows of the table for what the set has, in order.
-fn candidates(system: &System) -> Vec<Row> {
+fn candidates(system: &System) -> Vec<Tried> {
     let tasks = || system.tasks.values();
     let has_priorities = !system.tasks.is_empty() && tasks().all(|task| task.priority.is_some());
     let by = |with: &'static [&'static str], without| if has_priorities { with } else { without };
@@ -96,7 +96,7 @@ fn candidates(system: &System) -> Vec<Row> {
         "p-rm",
         "p-edf",
     ];
-    let rows: [(bool, Row); 8] = [
+    let rows: [(bool, Tried); 8] = [
         (system.levels.is_mixed(), (&["amc", "edf-vd", "smc"], "the set has criticality levels")),
         (
             tasks().any(is_thread),

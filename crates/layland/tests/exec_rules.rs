@@ -399,8 +399,7 @@ fn a_folder_that_somebody_else_has_made_is_named() {
     assert!(said.contains("/run/user/65533/layland: No such file"), "{said}");
 }
 
-/// What `check` guarantees, with each task on its CPU, `exec` admits there, whatever the order of
-/// the tasks.
+/// The assignment of `check` is the one of `exec`, whatever the order of the tasks.
 #[test]
 fn a_set_is_reserved_where_check_puts_it() {
     let _alone = alone();

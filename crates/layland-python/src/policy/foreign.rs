@@ -3,7 +3,7 @@
 //! Events are collected until the policy decides, so that one decision takes the interpreter's lock
 //! once. The order of events is that of the contract (`layland-policy/src/policy.rs`).
 
-use super::job::{Job, PolicyTask, Seen};
+use super::job::{Job, JobState, PolicyTask};
 use super::key::Key;
 use super::machine::{Machine, Ready};
 use crate::patience::Stop;
@@ -112,7 +112,7 @@ impl Foreign {
         if ready.seen.is_none() {
             let of = self.tasks[task].clone_ref(py);
             let Ready { id, release, deadline, .. } = *ready;
-            let job = Job { task: of, id, release, deadline, seen: Seen::at(now) };
+            let job = Job { task: of, id, release, deadline, seen: JobState::at(now) };
             ready.seen = Some(Py::new(py, job)?);
         }
         Ok(ready.seen.as_ref().map(|seen| seen.clone_ref(py)))

@@ -96,20 +96,20 @@ pub(crate) struct Job {
     pub(super) release: Time,
     pub(super) deadline: Time,
     /// The time and the work of the job when a method of the policy was last called.
-    pub(super) seen: Seen,
+    pub(super) seen: JobState,
 }
 
 /// The part of a job that changes. Only a thread that holds the interpreter's lock writes it, before
 /// it calls the policy.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct JobState {
     now: AtomicI64,
     executed: AtomicI64,
 }
 
-impl Seen {
-    pub(super) fn at(now: Time) -> Seen {
-        Seen { now: AtomicI64::new(now.ns()), executed: AtomicI64::new(0) }
+impl JobState {
+    pub(super) fn at(now: Time) -> JobState {
+        JobState { now: AtomicI64::new(now.ns()), executed: AtomicI64::new(0) }
     }
 
     /// Notes that a job has executed this much work by now.

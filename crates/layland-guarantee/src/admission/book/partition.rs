@@ -10,9 +10,8 @@ use crate::admission::register::Reservation;
 use layland_model::{CpuId, CpuSet, Index, System, Task};
 
 impl Book {
-    /// Returns the CPU of each of these reservations, if the policy of the regime assigns each to one:
-    /// the partition that it makes of a set on as many CPUs, of those that nobody holds, lowest
-    /// first. The CPUs are at most `most` in number.
+    /// Returns the CPU of each of these reservations, if the policy of the regime assigns each to
+    /// one: its partition of a set on the lowest free CPUs, of which it gets at most `most`.
     ///
     /// Nothing is admitted, and a partition that is returned may still be refused.
     pub fn partition(

@@ -211,7 +211,8 @@ fn what_would_fit_fits_beside_the_foreign_load() {
     assert!(book.admit(&terms, &foreign, &asked).is_ok());
 }
 
-/// What the policy packs at once is granted there, though it would be refused one by one.
+/// The places that a policy gives to all tasks at once are granted, though some task would be
+/// refused after the others.
 #[test]
 fn a_set_is_placed_as_its_policy_packs_it() {
     let registry = Registry::standard();
@@ -247,7 +248,7 @@ fn a_set_is_placed_as_its_policy_packs_it() {
             let granted = book.admit(&terms, &Foreign::default(), &one);
             assert_eq!(granted.map(|granted| granted.cpus).ok(), Some(place), "{regime:?}");
         }
-        // No CPU is left that nobody holds but the third, on which they do not fit together.
+        // Only the third CPU is free, and they do not fit together on it.
         let late = book.partition(&terms, &tasks, 2).into_iter().flatten();
         assert!(late.clone().all(|place| place == cpus("3")), "{regime:?}");
     }

@@ -49,13 +49,13 @@ pub(crate) struct Units<'a> {
     /// The number of measured units.
     done: usize,
     /// Each unit, in the order of the results.
-    units: Vec<Unit>,
+    units: Vec<ListedUnit>,
 }
 
 /// A block of task sets of one point.
 #[derive(JsonSchema, Serialize)]
 #[schemars(inline)]
-struct Unit {
+struct ListedUnit {
     /// A hash of everything that its results depend on.
     #[schemars(regex(pattern = "^[0-9a-f]{32}$"))]
     name: String,
@@ -112,7 +112,7 @@ pub(super) fn units(registry: &Registry, which: &Which, as_json: bool) -> Outcom
     if as_json {
         let units = runner.listed(&plan).map(|unit| {
             done += usize::from(unit.is_done);
-            Unit {
+            ListedUnit {
                 at: unit.at.iter().cloned().collect(),
                 name: unit.name,
                 grid: unit.grid,
