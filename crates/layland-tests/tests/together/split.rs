@@ -376,8 +376,8 @@ fn every_order_is_guaranteed_by_the_test_of_its_splitting() {
         (found.verdict, found.decided_by, found.reasons[0].clone())
     };
     let yes = |by, why: &str| (Verdict::Yes, Some(by), why.to_owned());
-    assert_eq!(told("cd"), yes("CD", "`c` is split: 4ns on CPU 0, 2ns on CPU 1"));
-    let of_a = "`a` is split: 4ns on CPU 0, 8ns on CPU 1";
+    assert_eq!(told("cd"), yes("CD", "`c` is split: 4 ns on CPU 0, 2 ns on CPU 1"));
+    let of_a = "`a` is split: 4 ns on CPU 0, 8 ns on CPU 1";
     assert_eq!(told("cd:order=ip"), yes("CD", of_a));
     assert_eq!(told("cd:order=id:split=fail-worst"), yes("CD-WORST", of_a));
     let found = assess(registry(), "edf-wm:order=id", &six_tenths(), &AssessOptions::by_tests());
