@@ -48,12 +48,12 @@ pub(super) fn kind(text: &str, ending: Option<&str>, is_named: bool) -> Kind {
     {
         return Kind::Set(format);
     }
-    if plain::is_task(first) || words::is_task(first) {
-        return Kind::Set(Format::Plain);
-    }
     if first.starts_with("- {") || first.starts_with("- [") {
         // Its commas are within the items.
         return Kind::Set(Format::Yaml);
+    }
+    if plain::is_task(first) || words::is_task(first) {
+        return Kind::Set(Format::Plain);
     }
     if let Some(layout) = csv::without_titles(first) {
         let is_separated = matches!(layout, Layout::Separated(_));

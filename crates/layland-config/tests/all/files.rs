@@ -47,6 +47,7 @@ const FILES: &[(&str, Is)] = &[
     ("items.yaml", TheSet(Format::Yaml, NAMES)),
     ("tasks.yml", TheSet(Format::Yaml, NAMES)),
     ("flow.yaml", TheSet(Format::Yaml, NAMES)),
+    ("flow-of-numbers.yaml", TheSet(Format::Yaml, NAMES)),
     ("words.txt", TheSet(Format::Plain, NAMES)),
     ("words-in-brackets.txt", TheSet(Format::Plain, NAMES)),
     ("tuples.txt", TheSet(Format::Plain, NUMBERED)),

@@ -226,7 +226,7 @@ fn a_set_is_placed_as_its_policy_packs_it() {
     ];
     for (regime, runtimes, expected) in sets {
         let task = |(at, c): (usize, &i64)| {
-            Reservation::implicit(&format!("t{at}"), Service::from_ms(*c), Duration::from_ms(100))
+            Reservation::implicit(format!("t{at}"), Service::from_ms(*c), Duration::from_ms(100))
         };
         let tasks: Vec<Reservation> = runtimes.iter().enumerate().map(task).collect();
         let terms = Terms { regime, ..alone(&registry, &online, 0) };
