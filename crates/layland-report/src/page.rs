@@ -338,10 +338,13 @@ fn first_miss(run: &Run) -> Option<Time> {
 fn panel(run: &Run, figures: &Summary) -> Value {
     let total = &figures.total;
     let worst = Duration::from_ns(total.max_tardiness_ns.max(total.overdue_ns));
+    // An aborted job is missed, and never late.
+    let late =
+        if worst == Duration::ZERO { String::new() } else { format!(", up to {worst:#} late") };
     let (sign, severity, verdict) = match total.missed {
         0 => ("✓", Severity::Good, "no miss".to_owned()),
-        1 => ("✗", Severity::Bad, format!("1 miss, up to {worst:#} late")),
-        misses => ("✗", Severity::Bad, format!("{misses} misses, up to {worst:#} late")),
+        1 => ("✗", Severity::Bad, format!("1 miss{late}")),
+        misses => ("✗", Severity::Bad, format!("{misses} misses{late}")),
     };
     context! {
         name => run.name.clone(),

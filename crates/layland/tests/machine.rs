@@ -535,7 +535,13 @@ fn every_dialect_is_read() {
     }
     let perf = run(&["trace", "stats", &sample("perf.txt"), "--thread", ".*odd.*|my.*", "--json"]);
     assert_eq!(json(&perf)["source"]["inferred"], true);
-    let nothing = run(&["trace", "stats", &sample("perf.txt")]);
+    // Without marks and names, the threads of real-time classes are tasks.
+    let real_time = run(&["trace", "stats", &sample("perf.txt"), "--json"]);
+    let said = String::from_utf8_lossy(&real_time.stderr);
+    assert_eq!(real_time.status.code(), Some(0), "{said}");
+    assert!(said.contains("these are the threads of real-time classes"), "{said}");
+    assert_eq!(json(&real_time)["summary"]["tasks"][1]["name"], "w-14739");
+    let nothing = run(&["trace", "stats", &sample("perf.txt"), "--thread", "nobody"]);
     assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("--thread REGEX"));
 }
