@@ -50,6 +50,18 @@ pub enum Note {
 }
 
 impl Note {
+    /// Returns a note of each kind, for the description of files.
+    pub fn samples() -> [Note; 5] {
+        let (task, cpu) = (TaskId(0), CpuId(0));
+        [
+            Note::Moved { task, from: cpu, to: cpu, why: MoveReason::Placed },
+            Note::Throttled { task },
+            Note::Replenished { task, deadline: Time::ZERO },
+            Note::Indicator { cpu, level: Criticality(0) },
+            Note::Unlisted { task },
+        ]
+    }
+
     /// Splits the note into its parts.
     ///
     /// ```

@@ -2,7 +2,7 @@
 //! that formats and charts match no kind.
 
 use layland_model::note::{Description, Detail, NoteKind, ReadDetails};
-use layland_model::{CpuId, Criticality, JobId, MoveReason, Note, ResourceId, Speed, TaskId, Time};
+use layland_model::{CpuId, JobId, Note, ResourceId, Speed, TaskId, Time};
 use smallvec::smallvec;
 
 /// A point in time that a chart shows.
@@ -144,10 +144,10 @@ impl MarkKind {
     }
 
     /// Returns a mark of each kind, for the description of files.
-    pub(crate) fn samples() -> [MarkKind; 14] {
-        let (task, cpu, resource) = (TaskId(0), CpuId(0), ResourceId(0));
-        let job = JobId { task, seq: 0 };
-        [
+    pub(crate) fn samples() -> Vec<MarkKind> {
+        let (cpu, resource) = (CpuId(0), ResourceId(0));
+        let job = JobId { task: TaskId(0), seq: 0 };
+        let own = [
             MarkKind::BudgetExhausted(job, cpu),
             MarkKind::CpuOnline(cpu),
             MarkKind::CpuOffline(cpu),
@@ -157,12 +157,8 @@ impl MarkKind {
             MarkKind::Lock(job, resource, LockMark::Unlocked),
             MarkKind::Suspended(job),
             MarkKind::Resumed(job),
-            MarkKind::Note(Note::Moved { task, from: cpu, to: cpu, why: MoveReason::Placed }),
-            MarkKind::Note(Note::Throttled { task }),
-            MarkKind::Note(Note::Replenished { task, deadline: Time::ZERO }),
-            MarkKind::Note(Note::Indicator { cpu, level: Criticality(0) }),
-            MarkKind::Note(Note::Unlisted { task }),
-        ]
+        ];
+        own.into_iter().chain(Note::samples().map(MarkKind::Note)).collect()
     }
 
     /// Builds a mark of a kind from its details, which are read in the order of
@@ -188,6 +184,7 @@ impl MarkKind {
         }))
     }
 }
+
 fn of_lock<D: ReadDetails>(from: &mut D, mark: LockMark) -> Result<MarkKind, D::Error> {
     let job = JobId { task: from.task()?, seq: from.seq()? };
     Ok(MarkKind::Lock(job, from.resource()?, mark))
