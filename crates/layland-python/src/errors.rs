@@ -78,7 +78,7 @@ pub(crate) fn problems(py: Python<'_>, list: &[Problem]) -> PyResult<Vec<Py<PyAn
     list.iter().map(|problem| Ok(class.call1(fields(problem))?.unbind())).collect()
 }
 
-/// Creates the error for a text that is not a task set.
+/// Creates the error for a string that is not a task set.
 pub(crate) fn input(py: Python<'_>, report: &Report) -> PyErr {
     match problems(py, &report.problems) {
         Ok(problems) => {

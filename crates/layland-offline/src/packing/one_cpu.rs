@@ -413,7 +413,7 @@ impl Above {
                     // No window is as long, and sums stay small.
                     ((work << SHIFT).div_ceil(period), at_once.min(1 << 64))
                 }
-                // More than there is.
+                // A curve counts as a whole CPU, so that no straight line is above it.
                 Arrivals::By(_) => (1 << SHIFT, work),
             };
             above.work.push(above.work[at].saturating_add(load.work));

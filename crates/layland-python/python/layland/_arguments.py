@@ -56,7 +56,7 @@ def switch(value: Any, what: str) -> bool:
 
 
 def text(value: Any, what: str) -> str:
-    """A text.
+    """A string.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def text(value: Any, what: str) -> str:
     """
     if isinstance(value, str):
         return str.__str__(value)
-    raise TypeError(f"`{what}` cannot be the {type(value).__name__} {value!r}: it is a text")
+    raise TypeError(f"`{what}` cannot be the {type(value).__name__} {value!r}: it is a string")
 
 
 def texts(value: Any, what: str) -> list[str]:
@@ -94,7 +94,7 @@ def time_ns(value: Any, what: str) -> int:
 
 
 def rate(value: Any, what: str) -> str:
-    """An exact number: a text, a whole number, or a fraction.
+    """An exact number: a string, a whole number, or a fraction.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def known(name: Any, names: Collection[str], what: str, listing: str, argument: 
     Raises
     ------
     TypeError
-        If it is not a text.
+        If it is not a string.
     UsageError
         If there is none of this name.
 
@@ -164,7 +164,7 @@ def sequence(value: Any, what: str, of: str) -> Sequence[Any]:
     Raises
     ------
     TypeError
-        For a text, a mapping, and everything that cannot be iterated over.
+        For a string, a mapping, and everything that cannot be iterated over.
     """
     is_other = isinstance(value, (str, bytes, bytearray)) or hasattr(value, "keys")
     if is_other or not isinstance(value, Iterable):

@@ -1,7 +1,7 @@
 """Sets that are built in Python: their documents, and errors that name the task and the argument.
 
-The reader of task-set files finds problems at positions of a text. That text is one of ours, which no user has seen: each
-position is translated to the part of the set that is written there.
+The reader of task-set files finds problems at positions of a string. No user has seen that string, because it is made here:
+each position is translated to the part of the set that is written there.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def _name(policy: Own, kind: type[Policy]) -> str:
         bound = inspect.signature(kind).bind(*arguments, **named).arguments
     except (TypeError, ValueError):
         bound = {}
-    # A fraction is shorter as a text, and a text by itself.
+    # A fraction is shorter as a string, and a string by itself.
     words = {name: str(value) if isinstance(value, (str, Fraction)) else repr(value) for name, value in bound.items()}
     told = "; ".join(f"{name} {word}" for name, word in words.items())
     # These separate names and options.

@@ -283,7 +283,7 @@ class TaskSet:
         columns: str | None = None,
         name: str = "<text>",
     ) -> TaskSet:
-        """Reads a text; see :meth:`load`.
+        """Reads a string; see :meth:`load`.
 
         Examples
         --------
@@ -292,7 +292,7 @@ class TaskSet:
         TaskSet('<text>', 2 tasks, 1 CPU, utilization 9/20)
         """
         if not isinstance(text, (str, bytes, bytearray, memoryview)):
-            raise TypeError(f"`text` cannot be the {type(text).__name__} {text!r}: it is a text, or its bytes")
+            raise TypeError(f"`text` cannot be the {type(text).__name__} {text!r}: it is a string, or its bytes")
         data = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
         if cpus is not None:
             cpus = as_int(cpus, "cpus")
@@ -361,7 +361,7 @@ class TaskSet:
                     yield cls.loads(line, format="jsonl", name=f"{path}:{number}")
 
     def dumps(self, format: str = "toml") -> str:
-        """The set as a text.
+        """The set as a string.
 
         Warns
         -----

@@ -1,6 +1,6 @@
 """Times as people write them, and whole nanoseconds, with which everything is decided.
 
-A time is a text with a unit, a :class:`datetime.timedelta`, a :class:`Duration` (an integer with a unit:
+A time is a string with a unit, a :class:`datetime.timedelta`, a :class:`Duration` (an integer with a unit:
 ``5 * layland.ms``), or a :class:`fractions.Fraction`, which counts milliseconds. A ``pandas.Timedelta`` counts with its
 nanoseconds, and a ``numpy.timedelta64`` with its unit. A bare number is refused: its unit is not known, and a float is not exact. So is any other type that is
 derived from one of these, because it may carry more than the part that is known here.
@@ -27,7 +27,7 @@ def as_int(value: Any, what: str) -> int:
     Raises
     ------
     TypeError
-        For everything else: a float, a truth value, a text.
+        For everything else: a float, a truth value, a string.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def as_ns(time: TimeLike) -> int:
     (5000000, 3000, 500000)
     >>> as_ns(0.5)
     Traceback (most recent call last):
-    TypeError: a time cannot be the float 0.5: write a text with a unit, such as "0.5ms"
+    TypeError: a time cannot be the float 0.5: write a string with a unit, such as "0.5ms"
     """
     return time_of(time, "a time")
 
@@ -185,7 +185,7 @@ def time_of(time: Any, what: str) -> int:
     --------
     >>> time_of(5, "`until`")
     Traceback (most recent call last):
-    TypeError: `until` cannot be the int 5: write a text with a unit, such as "5ms"
+    TypeError: `until` cannot be the int 5: write a string with a unit, such as "5ms"
     """
     if isinstance(time, str):
         # Anything else that a derived class carries is not a part of the text.
@@ -209,7 +209,7 @@ def time_of(time: Any, what: str) -> int:
         return _of_numpy(time, what)
     is_number = isinstance(time, (int, float)) and not isinstance(time, bool)
     write = f"{time}ms" if is_number else "5ms"
-    raise TypeError(f'{what} cannot be the {kind.__name__} {time!r}: write a text with a unit, such as "{write}"')
+    raise TypeError(f'{what} cannot be the {kind.__name__} {time!r}: write a string with a unit, such as "{write}"')
 
 
 _NUMPY_NS = {"W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6}
