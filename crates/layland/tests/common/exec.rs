@@ -69,7 +69,8 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("{what}: not within 20 s");
+    let (members, left) = (members(), left());
+    panic!("{what}: not within 20 s; admitted: {members:?}; left by runs: {left:?}");
 }
 
 /// Returns true if this machine lets us reserve time. Otherwise prints that the test is skipped.
