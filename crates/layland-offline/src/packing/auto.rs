@@ -16,11 +16,12 @@
 //! Tasks that must [share a CPU](Together) come onto the CPU of the first of them that is placed.
 
 use super::heuristic::{Bins, Heuristic, place};
-use super::one_cpu::OneCpu;
+use super::one_cpu::{OnCpu, OneCpu};
 use super::partition::{Sizes, partition};
 use super::{Existence, exists_partition};
 use Heuristic::{Bf, Bfd, Ef, Efd, Ff, Ffd, Nf, Nfd, Wf, Wfd};
 use layland_model::{CpuId, Index, Rate, RateSum, System, TaskId, TaskMap};
+use std::cell::RefCell;
 use std::cmp::Ordering;
 
 /// The heuristics, in the order in which `auto` tries them.
@@ -272,8 +273,11 @@ struct Cpus<'s, 't, 'a> {
     test: CpuTest<'t, 'a>,
     together: &'s Together,
     fastest: Rate,
-    on: Vec<Vec<TaskId>>,
     loads: Vec<RateSum>,
+    /// What the test of deadlines knows of each CPU.
+    on: Vec<OnCpu<'a>>,
+    /// The bin and the item that the test accepted last, and the CPU with it.
+    accepted: RefCell<Option<(usize, usize, OnCpu<'a>)>>,
     /// The bin of each group of tasks that share a CPU, and how many of them it holds.
     homes: Vec<Option<(usize, usize)>>,
 }
@@ -295,8 +299,9 @@ impl<'s, 't, 'a> Cpus<'s, 't, 'a> {
             }
         }
         let groups = together.iter().flatten().max().map_or(0, |last| last + 1);
-        let on = vec![Vec::new(); loads.len()];
-        Cpus { sizes, test, together, fastest, on, loads, homes: vec![None; groups] }
+        let on = vec![OnCpu::default(); loads.len()];
+        let (accepted, homes) = (RefCell::default(), vec![None; groups]);
+        Cpus { sizes, test, together, fastest, loads, on, accepted, homes }
     }
 
     fn group_of(&self, item: usize) -> Option<usize> {
@@ -311,7 +316,7 @@ impl<'s, 't, 'a> Cpus<'s, 't, 'a> {
 
 impl Bins for Cpus<'_, '_, '_> {
     fn count(&self) -> usize {
-        self.on.len()
+        self.loads.len()
     }
     fn fits(&self, bin: usize, item: usize) -> bool {
         if self.home_of(item).is_some_and(|home| home != bin)
@@ -322,9 +327,10 @@ impl Bins for Cpus<'_, '_, '_> {
         match self.test {
             CpuTest::Load => self.loads[bin].fits(&self.sizes.densities[item], &self.fastest),
             CpuTest::Deadlines(test) => {
-                let mut tasks = self.on[bin].clone();
-                tasks.push(self.sizes.tasks[item]);
-                test.accepts(CpuId::from_index(bin), &tasks)
+                let (cpu, another) = (CpuId::from_index(bin), self.sizes.tasks[item]);
+                let Some(on) = test.with_another(cpu, &self.on[bin], another) else { return false };
+                self.accepted.replace(Some((bin, item, on)));
+                true
             }
         }
     }
@@ -332,7 +338,12 @@ impl Bins for Cpus<'_, '_, '_> {
         self.loads[a].cmp_sum(&self.loads[b])
     }
     fn put(&mut self, bin: usize, item: usize) {
-        self.on[bin].push(self.sizes.tasks[item]);
+        // An item is put where it was last accepted: a heuristic asks no bin after the one it takes
+        // that would accept it, too.
+        if let Some((at, accepted, on)) = self.accepted.take() {
+            debug_assert_eq!((at, accepted), (bin, item), "put where it was accepted");
+            self.on[bin] = on;
+        }
         self.loads[bin].add(&self.sizes.densities[item]);
         if let Some(group) = self.group_of(item) {
             let held = self.homes[group].map_or(0, |(_, held)| held);
@@ -343,7 +354,7 @@ impl Bins for Cpus<'_, '_, '_> {
 
 impl Unfill for Cpus<'_, '_, '_> {
     fn take(&mut self, bin: usize, item: usize) {
-        self.on[bin].pop();
+        self.on[bin].remove(self.sizes.tasks[item]);
         self.loads[bin].take(&self.sizes.densities[item]);
         if let Some(group) = self.group_of(item) {
             self.homes[group] =

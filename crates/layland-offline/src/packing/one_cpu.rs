@@ -94,6 +94,8 @@ struct Load<'a> {
     /// The stated blocking time.
     blocking: i64,
     arrivals: Arrivals<'a>,
+    /// No first job ends before this time, however many tasks come onto the CPU.
+    least_end: i64,
 }
 
 impl Load<'_> {
@@ -131,6 +133,21 @@ impl Load<'_> {
     }
 }
 
+/// The tasks of a CPU, which keep their deadlines there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OnCpu<'a> {
+    /// Under fixed priorities, the highest comes first.
+    loads: Vec<Load<'a>>,
+}
+
+impl OnCpu<'_> {
+    pub(super) fn remove(&mut self, task: TaskId) {
+        self.loads.retain(|load| load.key.2 != task);
+        // Jobs end earlier without it.
+        self.loads.iter_mut().for_each(|load| load.least_end = 0);
+    }
+}
+
 /// The test of the CPUs of a system.
 #[derive(Clone, Debug)]
 pub struct OneCpu<'a> {
@@ -163,14 +180,35 @@ impl<'a> OneCpu<'a> {
 
     /// Returns true if all tasks keep their deadlines on this CPU.
     pub fn accepts(&self, cpu: CpuId, tasks: &[TaskId]) -> bool {
-        let mut loads: Vec<Load<'_>> = tasks.iter().map(|&task| self.loads[task]).collect();
-        let speed = self.system.platform.speeds[cpu];
-        if speed != Speed::UNIT {
-            for load in &mut loads {
-                load.work = speed.time_for(Service::from_ns(load.work)).ns();
-                load.region = speed.time_for(Service::from_ns(load.region)).ns();
-            }
+        let mut loads: Vec<Load<'_>> = tasks.iter().map(|&task| self.load_on(cpu, task)).collect();
+        if self.rules.order != Order::Deadline {
+            loads.sort_by_key(|load| load.key);
         }
+        self.accepts_loads(&mut loads, None)
+    }
+
+    /// Returns the tasks of a CPU and another one, if they all keep their deadlines there.
+    pub(super) fn with_another(
+        &self,
+        cpu: CpuId,
+        tasks: &OnCpu<'a>,
+        another: TaskId,
+    ) -> Option<OnCpu<'a>> {
+        let load = self.load_on(cpu, another);
+        let mut loads = tasks.loads.clone();
+        let at = match self.rules.order {
+            Order::Deadline => loads.len(),
+            Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => {
+                loads.partition_point(|other| other.key < load.key)
+            }
+        };
+        loads.insert(at, load);
+        self.accepts_loads(&mut loads, Some(at)).then_some(OnCpu { loads })
+    }
+
+    /// Returns true if the tasks of a CPU keep their deadlines. The highest priority comes first,
+    /// and all but the one that is new are known to keep them without it.
+    fn accepts_loads(&self, loads: &mut [Load<'_>], new: Option<usize>) -> bool {
         if loads.iter().any(|load| load.work > load.window()) {
             return false;
         }
@@ -180,18 +218,32 @@ impl<'a> OneCpu<'a> {
             return false;
         }
         match self.rules.order {
-            Order::Deadline => meets_demand(&loads),
+            Order::Deadline => meets_demand(loads),
             Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => {
-                loads.sort_by_key(|load| load.key);
-                let above = Above::of(&loads);
+                let above = Above::of(loads);
                 let mut lowest_first = (0..loads.len()).rev();
                 lowest_first.all(|at| {
-                    let delaying = self.delaying(&loads, at);
-                    above.leave_enough(&loads, at, delaying)
-                        || keeps_deadline(&loads, at, delaying, &above)
+                    let delaying = self.delaying(loads, at);
+                    if new.is_some_and(|new| new >= delaying && loads[new].region == 0) {
+                        // The new task does not delay this one.
+                        return true;
+                    }
+                    above.leave_enough(loads, at, delaying)
+                        || keeps_deadline(loads, at, delaying, &above)
                 })
             }
         }
+    }
+
+    /// Returns the load of a task on a CPU of this speed.
+    fn load_on(&self, cpu: CpuId, task: TaskId) -> Load<'a> {
+        let mut load = self.loads[task];
+        let speed = self.system.platform.speeds[cpu];
+        if speed != Speed::UNIT {
+            load.work = speed.time_for(Service::from_ns(load.work)).ns();
+            load.region = speed.time_for(Service::from_ns(load.region)).ns();
+        }
+        load
     }
 
     /// Returns true if jobs are preempted anywhere in the order of their deadlines, and nothing but
@@ -286,6 +338,7 @@ fn load<'a>(task: &'a Task, costs: Option<&OverheadsPerJob>, rules: CpuRules) ->
             Some(curve) => Arrivals::By(curve),
             None => Arrivals::Apart(task.period.ns()),
         },
+        least_end: 0,
     }
 }
 
@@ -448,15 +501,17 @@ impl Above {
 
 /// Returns true if the task at this position, which the first `delaying` tasks delay by their
 /// priority, keeps its deadline. The highest priority comes first.
-fn keeps_deadline(loads: &[Load<'_>], at: usize, delaying: usize, above: &Above) -> bool {
-    let own = &loads[at];
+fn keeps_deadline(loads: &mut [Load<'_>], at: usize, delaying: usize, above: &Above) -> bool {
+    let own = loads[at];
     let blocking = own.blocking.max(above.regions_below[delaying]);
     let interference = |length: i64| {
         let others = loads[..delaying].iter().enumerate().filter(|&(other, _)| other != at);
         others.map(|(_, load)| load.interference(length)).fold(0, i64::saturating_add)
     };
-    // The first busy period has at least a job of each.
-    let (mut jobs, mut end) = (1, above.work[delaying].saturating_add(blocking) - 1);
+    // The first busy period has at least a job of each, and is as long as with fewer tasks.
+    let one_of_each = above.work[delaying].saturating_add(blocking) - 1;
+    let (mut jobs, mut end) = (1, one_of_each.max(own.least_end));
+    let mut first_end = None;
     for _ in 0..STEPS {
         let own_work = own.work.saturating_mul(jobs).saturating_add(blocking);
         let arrived = own.arrivals.distance(jobs - 1) - own.jitter;
@@ -466,12 +521,15 @@ fn keeps_deadline(loads: &[Load<'_>], at: usize, delaying: usize, above: &Above)
         }
         if next > end {
             end = next;
-        } else if own.arrivals.distance(jobs) - own.jitter >= end {
-            // The next job arrives when this busy period is over.
-            return true;
-        } else {
-            jobs += 1;
+            continue;
         }
+        let least_end = *first_end.get_or_insert(end);
+        if own.arrivals.distance(jobs) - own.jitter >= end {
+            // The next job arrives when this busy period is over.
+            loads[at].least_end = least_end;
+            return true;
+        }
+        jobs += 1;
     }
     false
 }

@@ -9,14 +9,15 @@ use layland_gen::{Aspect, Random};
 use layland_guarantee::{AssessOptions, assess};
 use layland_model::{
     ArrivalCurve, Behaviour, CpuId, CurveArrivals, Duration, Index, Order, Overheads, Preemption,
-    ResourceId, Service, Step, System, Task, TaskId,
+    Rate, ResourceId, Service, Step, System, Task, TaskId,
 };
 use layland_offline::Heuristic;
-use layland_offline::packing::{CpuRules, CpuTest, FoundBy, OneCpu, assign};
+use layland_offline::packing::{Bins, CpuRules, CpuTest, FoundBy, OneCpu, assign, place, place_by};
 use layland_testkit::cases::{Deadlines, on_random, systems};
 use layland_testkit::registry;
 use proptest::prelude::*;
 use std::cell::Cell;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 const PERIODS: [i64; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20];
@@ -113,6 +114,72 @@ fn packing_accepts_what_the_analysis_accepts() {
                 if accepted { yes += 1 } else { no += 1 }
             }
             assert!(yes > 40 && no > 40, "{order:?}: {yes} accepted, {no} not");
+        }
+    }
+}
+
+/// CPUs that forget what they know of their tasks: the slow twin of those that packing fills.
+struct Forgetful<'t, 'a> {
+    system: &'a System,
+    test: &'t OneCpu<'a>,
+    on: Vec<Vec<TaskId>>,
+}
+
+impl Bins for Forgetful<'_, '_> {
+    fn count(&self) -> usize {
+        self.on.len()
+    }
+    fn fits(&self, bin: usize, item: usize) -> bool {
+        let mut tasks = self.on[bin].clone();
+        tasks.push(TaskId::from_index(item));
+        self.test.accepts(CpuId::from_index(bin), &tasks)
+    }
+    fn compare_load(&self, a: usize, b: usize) -> Ordering {
+        let load = |bin: usize| -> Rate {
+            self.on[bin].iter().map(|&task| self.system.tasks[task].density()).sum()
+        };
+        load(a).cmp(&load(b))
+    }
+    fn put(&mut self, bin: usize, item: usize) {
+        self.on[bin].push(TaskId::from_index(item));
+    }
+}
+
+/// What packing remembers of the tasks on a CPU does not change where the next one fits.
+#[test]
+fn packing_places_as_if_it_tested_each_cpu_anew() {
+    for more in [More::Nothing, More::Jitter, More::Blocking, More::Curves] {
+        for (order, has_levels, never_preempts) in [
+            (Order::Deadline, false, false),
+            (Order::RateMonotonic, false, false),
+            (Order::Given, true, false),
+            (Order::DeadlineMonotonic, false, true),
+        ] {
+            let (mut placed, mut refused) = (0, 0);
+            for number in 0..150 {
+                let mut random = Random::new(number, 3, Aspect::Periods);
+                let mut all = Vec::new();
+                for _ in 0..3 {
+                    all.extend(drawn(&mut random, more).tasks.values().cloned());
+                }
+                for (at, task) in all.iter_mut().enumerate() {
+                    (task.rank, task.name) = (at as i64, at.to_string().into());
+                }
+                let system = System::new(2, all);
+                let rules = CpuRules { has_levels, never_preempts, ..CpuRules::of(order) };
+                let test = OneCpu::new(&system, rules);
+                for heuristic in Heuristic::ALL {
+                    let found = place_by(&system, CpuTest::Deadlines(&test), heuristic);
+                    let on = vec![Vec::new(); 2];
+                    let mut cpus = Forgetful { system: &system, test: &test, on };
+                    let densities: Vec<Rate> = system.tasks.values().map(Task::density).collect();
+                    let bins = place(&mut cpus, &heuristic.order(&densities), heuristic).ok();
+                    let found = found.map(|cpus| cpus.values().map(|cpu| cpu.index()).collect());
+                    assert_eq!(found, bins, "{number} {heuristic} {rules:?}: {system:?}");
+                    if found.is_some() { placed += 1 } else { refused += 1 }
+                }
+            }
+            assert!(placed > 20 && refused > 50, "{order:?}: {placed} placed, {refused} not");
         }
     }
 }
