@@ -24,6 +24,7 @@ pub fn convert(
         | Format::Plain
         | Format::Dot => layland_config::to_csv(system),
         Format::Sag => layland_config::to_sag(system),
+        Format::Poet => layland_config::to_poet(system),
         Format::Simso => layland_config::to_simso(system),
         Format::Schedcat => layland_config::to_schedcat(system),
         Format::Lines => (layland_config::to_line(system), Vec::new()),

@@ -3,7 +3,7 @@
 
 use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};
-use crate::{csv, dot, json, lines, plain, rtapp, sag, taskset, xml, yaml};
+use crate::{csv, dot, json, lines, plain, poet, rtapp, sag, taskset, xml, yaml};
 use layland_model::{Duration, System};
 
 /// The maximum length of a text; longer ones are rejected.
@@ -32,6 +32,8 @@ pub enum Format {
     Schedcat,
     /// A set of jobs of the schedule-abstraction graph (SAG), CSV.
     Sag,
+    /// A problem of POET and pyRTA, YAML: the tasks of one CPU.
+    Poet,
     /// A graph of tasks in the language of Graphviz.
     Dot,
     /// One set in one line of JSON, with the keys of the task-set file or those of rt-app.
@@ -40,7 +42,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 12] = [
+    pub const ALL: [Format; 13] = [
         Format::Toml,
         Format::RtApp,
         Format::Csv,
@@ -51,6 +53,7 @@ impl Format {
         Format::Simso,
         Format::Schedcat,
         Format::Sag,
+        Format::Poet,
         Format::Dot,
         Format::Lines,
     ];
@@ -68,6 +71,7 @@ impl Format {
             Format::Simso => "simso",
             Format::Schedcat => "schedcat",
             Format::Sag => "sag",
+            Format::Poet => "poet",
             Format::Dot => "dot",
             Format::Lines => "jsonl",
         }
@@ -80,7 +84,7 @@ impl Format {
             Format::RtApp | Format::Objects => "json",
             Format::Csv | Format::Sag => "csv",
             Format::Table | Format::Plain => "txt",
-            Format::Yaml => "yaml",
+            Format::Yaml | Format::Poet => "yaml",
             Format::Simso | Format::Schedcat => "xml",
             Format::Dot => "dot",
             Format::Lines => "jsonl",
@@ -96,6 +100,7 @@ impl Format {
             | Format::Simso
             | Format::Schedcat
             | Format::Sag
+            | Format::Poet
             | Format::Lines => true,
             Format::Table | Format::Objects | Format::Yaml | Format::Plain | Format::Dot => false,
         }
@@ -133,7 +138,7 @@ pub struct Loaded {
     pub warnings: Report,
     /// The length of the run, if the file contains one (`duration` of rt-app and SimSo).
     pub until: Option<Duration>,
-    /// The policy that corresponds to the scheduler in the file, if it has one (SimSo).
+    /// The policy that corresponds to the scheduler in the file, if it has one (SimSo, POET).
     pub policy: Option<&'static str>,
     /// The position of each task in the text; tasks of one table or thread share a position.
     pub places: Vec<Position>,
@@ -238,6 +243,10 @@ pub fn read_with(
         }
         Format::Schedcat => xml::read_schedcat(text, host, &mut problems).map(set),
         Format::Sag => sag::read(text, host, &mut problems).map(set),
+        Format::Poet => poet::read(text, host, &mut problems).map(|(system, named, spans)| {
+            policy = Some(named);
+            (system, None, spans)
+        }),
         Format::Dot => dot::read(text, host, &mut problems).map(set),
         Format::Lines => lines::read(text, host, made, &mut problems),
     };

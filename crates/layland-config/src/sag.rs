@@ -223,7 +223,7 @@ fn fault(problems: &mut Problems, span: Span, message: String, help: &str) {
     problems.push(Problem::error("layland::sag::jobs", message).at(span, "here").help(help));
 }
 
-fn ns_of(unit: &str) -> i64 {
+pub(crate) fn ns_of(unit: &str) -> i64 {
     match unit {
         "s" => 1_000_000_000,
         "ms" => 1_000_000,

@@ -38,6 +38,7 @@ type Parsed<T> = Result<T, Box<Problem>>;
 
 impl<'t> Parser<'t> {
     fn document(&mut self) -> Parsed<Json> {
+        let mut has_ended = false;
         for line in self.text.trim_start_matches('\u{feff}').lines() {
             let content = without_comment(line);
             let bare = content.trim_start_matches(' ');
@@ -47,7 +48,11 @@ impl<'t> Parser<'t> {
             if content.trim().is_empty() || (content == "---" && self.lines.is_empty()) {
                 continue;
             }
-            if matches!(content, "---" | "...") {
+            if content == "..." {
+                has_ended = true;
+                continue;
+            }
+            if content == "---" || has_ended {
                 return Err(self.fault(content, "a second document begins", "keep one of them"));
             }
             self.lines.push(Line { indent: content.len() - bare.len(), content: bare.trim_end() });

@@ -4,7 +4,7 @@
 use super::{Foreign, Kind, json};
 use crate::csv::{self, Layout, titles, words};
 use crate::read::Format;
-use crate::{plain, sag, xml};
+use crate::{plain, poet, sag, xml};
 
 /// The number of lines that are looked at where one line does not decide.
 const LINES: usize = 200;
@@ -124,6 +124,9 @@ fn strong(text: &str) -> Option<Kind> {
     }
     if lines().any(|line| is_key(line, "layland")) || has("[[task]]") || has("[platform]") {
         return Some(Kind::Set(Format::Toml));
+    }
+    if lines().any(poet::is_first_key) {
+        return Some(Kind::Set(Format::Poet));
     }
     let first = inner.lines().next().unwrap_or_default();
     let graph = first.strip_prefix("strict ").unwrap_or(first);

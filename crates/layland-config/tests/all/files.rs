@@ -60,6 +60,8 @@ const FILES: &[(&str, Is)] = &[
     ("simso.txt", TheSet(Format::Simso, NAMES)),
     ("schedcat.txt", TheSet(Format::Schedcat, ["T1", "T2"])),
     ("jobs.csv", TheSet(Format::Sag, ["T1", "T2"])),
+    ("poet.txt", TheSet(Format::Poet, ["tsk01", "tsk02"])),
+    ("poet-without-priority.yaml", Wrong(Format::Poet, "9:3", "task 2 has no priority")),
     (
         "locks-beside.json",
         Wrong(Format::Objects, "4:4", "`mutexes` is not read, and tasks may be delayed by it"),
@@ -281,6 +283,59 @@ fn a_graph_has_the_tasks_that_follow() {
         let report = read("a.dot", text.as_bytes(), Format::Dot, &host(None)).unwrap_err();
         assert_eq!(report.problems[0].message, message, "{text}");
     }
+}
+
+/// The arrival curves and priorities of POET count as they do there, and are written as they were.
+#[test]
+fn problems_of_poet_read_back() {
+    let text = "scheduling policy: FP\npreemption model: NP\ntask set:\n\
+        - id: 1\n  worst-case execution time: 5\n  arrival curve: [220, [[1, 1], [105, 2]]]\n  \
+        deadline: 100\n  priority: 2\n\
+        - id: 2\n  worst-case execution time: 1\n  arrival curve: [50, [[1, 3], [11, 4]]]\n  \
+        deadline: 100\n  priority: 3\n\
+        - id: 3\n  worst-case execution time: 2\n  min interarrival: 30\n  \
+        deadline: 90\n  priority: 1\n";
+    let host = Host { unit: Some(Unit::Us), ..Host::default() };
+    let loaded = read("a", text.as_bytes(), Format::Poet, &host);
+    let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.plain()));
+    assert_eq!(loaded.policy, Some("p-fp"));
+    let system = loaded.system;
+    assert_eq!(system.platform.cpu_count(), 1);
+    let tasks: Vec<&Task> = system.tasks.values().collect();
+    assert_eq!([0, 1, 2].map(|at: usize| tasks[at].priority), [Some(2), Some(1), Some(3)]);
+    assert!(tasks.iter().all(|task| task.preemption == Preemption::Never));
+    let us = |task: &Task| -> Vec<i64> {
+        let curve = task.bursts().expect("a curve");
+        (1..=5).map(|steps| curve.distance(steps).ns() / 1000).collect()
+    };
+    // Two jobs are in an interval of length 105 if they arrive 104 apart.
+    assert_eq!(us(tasks[0]), [104, 220, 324, 440, 544]);
+    assert_eq!(us(tasks[1]), [0, 0, 10, 50, 50]);
+    let (written, _) = layland_config::to_poet(&system);
+    assert_eq!(written, text);
+
+    let wrong = [
+        ("[[1, 1], [105, 1]]", "[[1, 1], [105, 2]]", "this is not an arrival curve of POET"),
+        ("[[2, 1]]", "[[1, 1], [105, 2]]", "this is not an arrival curve of POET"),
+        ("[[1, 1], [220, 2]]", "[[1, 1], [105, 2]]", "this is not an arrival curve of POET"),
+        ("policy: RM", "policy: FP", "`scheduling policy` is missing or not known"),
+        ("id: 2", "id: 3", "there is another task 2"),
+        (
+            "period: 3\n  min",
+            "min",
+            "the task has 2 of `period`, `min interarrival`, `arrival curve`",
+        ),
+        ("offset: 3\n  min", "min", "`offset` is not known"),
+        ("priority: high", "priority: 1", "the priority is not a whole number"),
+    ];
+    for (new, old, message) in wrong {
+        assert!(text.contains(old), "{old}");
+        let changed = text.replace(old, new);
+        let report = read("a", changed.as_bytes(), Format::Poet, &host).unwrap_err();
+        assert_eq!(report.problems[0].message, message, "{changed}");
+    }
+    let report = read("a", text.as_bytes(), Format::Poet, &Host::default()).unwrap_err();
+    assert_eq!(report.problems[0].message, "the numbers have no unit");
 }
 
 /// A job set that was written reads back, and a set with too many jobs is refused.

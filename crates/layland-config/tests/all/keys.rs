@@ -2,8 +2,8 @@
 
 use crate::common::task;
 use layland_config::{
-    Format, Host, Problem, RtAppPolicy, read, to_csv, to_line, to_rt_app, to_schedcat, to_simso,
-    to_toml,
+    Format, Host, Problem, RtAppPolicy, Unit, read, to_csv, to_line, to_poet, to_rt_app,
+    to_schedcat, to_simso, to_toml,
 };
 use layland_model::*;
 use proptest::prelude::*;
@@ -73,12 +73,13 @@ fn with_each_field(base: &Task, other: &Task) -> Vec<(&'static str, Task)> {
 /// A writer, with the format that reads its output.
 type Writer = (&'static str, Format, fn(&System) -> (String, BTreeSet<String>));
 
-const WRITERS: [Writer; 6] = [
+const WRITERS: [Writer; 7] = [
     ("TOML", Format::Toml, |system| (to_toml(system), BTreeSet::new())),
     ("JSON lines", Format::Lines, |system| (to_line(system), BTreeSet::new())),
     ("CSV", Format::Csv, |system| with_messages(to_csv(system))),
     ("SimSo", Format::Simso, |system| with_messages(to_simso(system))),
     ("SchedCAT", Format::Schedcat, |system| with_messages(to_schedcat(system))),
+    ("POET", Format::Poet, |system| with_messages(to_poet(system))),
     ("rt-app", Format::RtApp, |system| with_messages(to_rt_app(system, RtAppPolicy::OfTasks))),
 ];
 
@@ -146,7 +147,12 @@ fn each_field_is_read_back_or_said_to_be_lost() {
             let unchanged = system("", &plain(Service::from_ms(1), period));
             for (writer, format, write) in WRITERS {
                 let (text, lost) = write(&changed);
-                let host = Host { cpus: Some(4), default_cpus: Some(4), ..Host::default() };
+                // POET's numbers have a unit that its writer names.
+                let unit = Unit::ALL.into_iter().find(|unit| {
+                    let ending = format!("the times are in {}", unit.name());
+                    lost.iter().any(|message| message.ends_with(&ending))
+                });
+                let host = Host { cpus: Some(4), default_cpus: Some(4), unit, ..Host::default() };
                 let again = read("set", text.as_bytes(), format, &host);
                 let is_kept = again.is_ok_and(|again| {
                     let only = |task: &Task| with_each_field(&like_drawn, task).swap_remove(at);

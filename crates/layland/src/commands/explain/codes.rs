@@ -443,6 +443,21 @@ pub(super) const ERRORS: &[Code] = &[
         "It is left out of the file; write a TOML file to keep it.",
     ),
     (
+        "layland::poet::task",
+        "something in a problem of POET that is not read",
+        "A task has an id, an execution time, a deadline, a period or an arrival curve, and a priority under FP.",
+    ),
+    (
+        "layland::poet::invalid",
+        "values of a problem of POET that do not make a valid system",
+        "The message names the task and what is wrong.",
+    ),
+    (
+        "layland::poet::lost",
+        "something that a problem of POET has no place for",
+        "It is left out of the file; write a TOML file to keep it.",
+    ),
+    (
         "layland::csv::missing",
         "a required cell or column is empty",
         "Every row needs a period and a WCET, and a name if the table has a column of names.",
