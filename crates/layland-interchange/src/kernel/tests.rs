@@ -260,6 +260,25 @@ fn what_is_no_trace_is_answered() {
 const NAMES: [&str; 8] =
     ["a", "two words", "dash-7", "<...>x", "[000] 1.0:", "x ==> y", "a prev_pid=3", "b:7 [1]"];
 
+/// What a page of systrace has around its trace is not a part of it, in both forms of such pages.
+#[test]
+fn a_trace_in_a_page_is_read_alone() {
+    let system = recorded();
+    let alone = read(TRACEFS, &of(&system)).unwrap();
+    let head = "<!DOCTYPE html>\n<html>\n<body>\n<script>\nvar a = 1;\n</script>\n";
+    let script = format!(
+        "{head}<script class=\"trace-data\" type=\"application/text\">\n{TRACEFS}</script>\n</html>\n"
+    );
+    let lines = TRACEFS.lines().map(|line| format!("{line}\\n\\\n")).collect::<String>();
+    let string = format!("{head}<script>\nvar data = \"\\\n{lines}\\n\";\n</script>\n</html>\n");
+    for page in [script, string] {
+        let import = read(&page, &of(&system)).unwrap();
+        assert!(import.is_trustworthy(), "{:?}", import.remarks);
+        assert_eq!(import.trace, alone.trace);
+        assert_eq!(import.remarks, alone.remarks);
+    }
+}
+
 #[test]
 fn odd_names_are_read_whole() {
     for (index, name) in NAMES.iter().enumerate() {
