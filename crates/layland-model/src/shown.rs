@@ -176,14 +176,14 @@ pub struct Unit(usize);
 
 impl Unit {
     /// Returns the unit of a column: that of its longest time, or a smaller one if the shortest
-    /// would have more than two zeros behind the point.
+    /// would have more than one zero behind the point.
     pub fn of(times: impl IntoIterator<Item = Duration>) -> Unit {
         let is_length = |time: &Duration| *time != Duration::ZERO && *time != Duration::MAX;
         let lengths = times.into_iter().filter(is_length).map(|time| time.ns().unsigned_abs());
         let (least, most) =
             lengths.fold((u64::MAX, 0), |(least, most), ns| (least.min(ns), most.max(ns)));
         let (largest, _) = unit_of(most.into(), DIGITS);
-        let is_clear = |unit: &usize| u128::from(least) * 1000 >= UNITS[*unit].1;
+        let is_clear = |unit: &usize| u128::from(least) * 100 >= UNITS[*unit].1;
         Unit((0..=largest).rev().find(is_clear).unwrap_or(0))
     }
 
@@ -263,6 +263,28 @@ pub fn with_micro(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn without_micro(text: &str) -> Cow<'_, str> {
     if text.contains('µ') { Cow::Owned(text.replace("µs", "us")) } else { Cow::Borrowed(text) }
+}
+
+/// Writes a no-break space between a number and its unit, so that no line ends between them.
+///
+/// ```
+/// use layland_model::shown::with_units_kept;
+/// assert_eq!(with_units_kept("40 us of 2 CPUs"), "40\u{a0}us of 2 CPUs");
+/// ```
+pub fn with_units_kept(text: &str) -> Cow<'_, str> {
+    let mut kept = Cow::Borrowed(text);
+    for (unit, by) in [
+        (" ns", "\u{a0}ns"),
+        (" us", "\u{a0}us"),
+        (" µs", "\u{a0}µs"),
+        (" ms", "\u{a0}ms"),
+        (" s", "\u{a0}s"),
+    ] {
+        if let Cow::Owned(replaced) = replaced(&kept, unit, by) {
+            kept = Cow::Owned(replaced);
+        }
+    }
+    kept
 }
 
 /// Replaces a unit behind a digit.
@@ -383,7 +405,8 @@ mod tests {
         assert_eq!(column(&[300_000, 200_000_000]), "0.3 ms, 200 ms");
         assert_eq!(column(&[1_000_000, 47_619, 0]), "1 ms, 0.0476 ms, 0");
         assert_eq!(column(&[100, 12_345_678]), "0.1 us, 12346 us");
-        assert_eq!(column(&[1, 2_000_000_000]), "0.001 us, 2000000 us");
+        assert_eq!(column(&[2_030_000, 5_000_000_000]), "2.03 ms, 5000 ms");
+        assert_eq!(column(&[1, 2_000_000_000]), "1 ns, 2000000000 ns");
         assert_eq!(column(&[0, i64::MAX]), "0, never");
     }
 }

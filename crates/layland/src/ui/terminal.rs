@@ -7,7 +7,7 @@
 
 use super::exit::{Failure, Message};
 use clap::builder::styling::{AnsiColor, Style};
-use layland_model::shown::{with_micro, without_micro};
+use layland_model::shown::{self, with_micro, without_micro};
 use layland_model::{acts_on_a_terminal, push_visible, visible};
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -60,6 +60,17 @@ fn is_utf8(locale: Option<&str>) -> bool {
 /// Writes units as the user's terminal can show them.
 fn units(text: &str) -> Cow<'_, str> {
     if ASCII.load(Ordering::Relaxed) { without_micro(text) } else { with_micro(text) }
+}
+
+/// Writes a text so that no line ends between a number and its unit, for whoever breaks it into
+/// lines. [`in_lines`] writes blanks there again.
+pub(crate) fn with_units_kept(text: &str) -> String {
+    shown::with_units_kept(&units(text)).into_owned()
+}
+
+/// Writes a text that was broken into lines as it was without [`with_units_kept`].
+pub(crate) fn in_lines(text: &str) -> String {
+    text.replace('\u{a0}', " ")
 }
 
 /// Writes a result for people to standard output.
@@ -282,7 +293,7 @@ pub(crate) fn wrap(text: &str, indent: &str) -> String {
     let width = width();
     let further = format!("{indent}  ");
     let (mut out, mut column) = (indent.to_owned(), indent.len());
-    for (index, word) in text.split(' ').enumerate() {
+    for (index, word) in with_units_kept(text).split(' ').enumerate() {
         let length = word.chars().count();
         if index > 0 && column + 1 + length > width {
             out += "\n";
@@ -295,7 +306,7 @@ pub(crate) fn wrap(text: &str, indent: &str) -> String {
         out += word;
         column += length;
     }
-    out
+    in_lines(&out)
 }
 
 /// Formats an entry of a list: its name, and a text beside it. Lines that follow begin below the
@@ -311,7 +322,7 @@ fn entry_of_width(name: &str, text: &str, width: usize) -> String {
     // A name may take so much that little is left beside it.
     let indent = if begin * 2 > width { 6 } else { begin };
     let (mut out, mut column) = (name.to_owned(), begin);
-    for (index, word) in text.split(' ').enumerate() {
+    for (index, word) in with_units_kept(text).split(' ').enumerate() {
         let length = word.chars().count();
         let gap = usize::from(index > 0);
         if (index > 0 || indent < begin) && column + gap + length > width {
@@ -324,7 +335,7 @@ fn entry_of_width(name: &str, text: &str, width: usize) -> String {
         out += word;
         column += length;
     }
-    out + "\n"
+    in_lines(&out) + "\n"
 }
 
 /// Returns the width that COLUMNS asks for.

@@ -115,9 +115,13 @@ pub(super) fn table<'a>(
             right(&row.age),
             row.kept.map_or_else(|| Cell::new("-"), text::word),
             Cell::new(row.by),
-            Cell::new(&row.why),
+            text::reason(&row.why),
         ];
         table.add_row(shown(cells, &rows));
     }
-    if rows.is_empty() { String::new() } else { format!("cause-effect chains\n{table}\n\n") }
+    if rows.is_empty() {
+        String::new()
+    } else {
+        format!("cause-effect chains\n{}\n\n", text::drawn(&table))
+    }
 }

@@ -38,6 +38,16 @@ pub(super) fn table(args: &CheckArgs) -> Table {
     table
 }
 
+/// A sentence, whose lines end between words and not between a number and its unit.
+pub(super) fn reason(text: &str) -> Cell {
+    Cell::new(terminal::with_units_kept(text))
+}
+
+/// Returns the table as text.
+pub(super) fn drawn(table: &Table) -> String {
+    terminal::in_lines(&table.to_string())
+}
+
 pub(super) fn word(verdict: Verdict) -> Cell {
     let tint = match verdict {
         Verdict::Yes => Tint::Good,
@@ -105,10 +115,10 @@ fn verdicts<'a>(
             word(policy.verdict),
             Cell::new(policy.decided_by.unwrap_or("-")),
             Cell::new(factor(policy)).set_alignment(CellAlignment::Right),
-            Cell::new(why(policy)),
+            reason(&why(policy)),
         ]);
     }
-    if verdicts.is_empty() { String::new() } else { format!("{verdicts}\n") }
+    if verdicts.is_empty() { String::new() } else { drawn(&verdicts) + "\n" }
 }
 
 /// Returns the policies whose answers differ, best first, and the names of the others.
@@ -675,7 +685,7 @@ fn findings(policy: &Assessment, checked: &Checked, args: &CheckArgs) -> String 
             Err(refusal) => (Cell::new("-"), format!("{refusal}: {}", refusal.help)),
         };
         let kind = Cell::new(said.test.kind.name());
-        all.add_row([Cell::new(said.test.name), kind, says, Cell::new(why)]);
+        all.add_row([Cell::new(said.test.name), kind, says, reason(&why)]);
     }
-    format!("\n{}\n{all}\n", policy.spec)
+    format!("\n{}\n{}\n", policy.spec, drawn(&all))
 }
