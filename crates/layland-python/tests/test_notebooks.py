@@ -1,5 +1,6 @@
 """The notebooks of the documentation: each runs from its first cell to its last, and what it says of its numbers holds."""
 
+import shutil
 from pathlib import Path
 
 import nbclient
@@ -23,6 +24,9 @@ def test_a_notebook_runs(path, tmp_path):
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert any("assert " in cell.source for cell in code), "what it claims is asserted"
     assert not any(cell.outputs or cell.execution_count for cell in code), "outputs are made, and not kept"
-    # Where nothing of the repository is: a notebook needs the package alone.
+    # Where nothing of the repository is: a notebook needs the package alone, and the data of its own name.
+    for data in FOLDER.glob(f"{path.stem}.*"):
+        if data != path:
+            shutil.copy(data, tmp_path)
     client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
