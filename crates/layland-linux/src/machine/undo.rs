@@ -35,8 +35,9 @@ pub enum Undo {
 /// ended counts until the end of its period, and a cpuset is in use until its threads are gone.
 const PATIENCE_NS: i64 = 6_000_000_000;
 const PAUSE_NS: i64 = 20_000_000;
-/// The time that the child of a dead run may take to end.
-const ORPHAN_NS: i64 = 300_000_000;
+/// The time that the child of a dead run may take to end. It is an ordinary process, which waits for
+/// a CPU like others.
+const ORPHAN_NS: i64 = 3_000_000_000;
 /// The time for which another process may hold a register: every use of it takes milliseconds.
 const REGISTER_PATIENCE_NS: i64 = 10_000_000_000;
 
@@ -162,7 +163,8 @@ pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
 
 /// Releases a shared setting of a run that has died. A forked child that is not a program yet has
 /// copies of the run's descriptors, and so of its locks, until it notices that the run is gone.
-/// Such a child ends within milliseconds and would not restore the setting, so wait for it.
+/// Such a child ends within milliseconds on a machine that is not busy, and would not restore the
+/// setting, so wait for it.
 fn release_of_the_dead(file: &CStr, lock: &CStr) -> io::Result<()> {
     let until = sys::monotonic_ns() + ORPHAN_NS;
     loop {
