@@ -67,57 +67,99 @@ pub(crate) fn points(
     series: usize,
     name: &str,
 ) -> Vec<Point> {
-    let grid = &experiment.grids[figure.grid];
-    if figure.kind == FigureKind::Bars {
-        return bars(experiment, results, figure, series, name);
-    }
-    let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
-    // If the figure shows the weighted mean, points that differ only in the utilization count
-    // together.
-    let mut at: BTreeMap<Rate, Vec<(f64, f64)>> = BTreeMap::new();
-    for cell in shown(experiment, results, figure) {
-        let x = cell.values[axis].parse().unwrap_or(Rate::ZERO);
-        at.entry(x).or_default().extend(values(grid, cell, series, name));
-    }
-    let point = |(x, values): (Rate, Vec<(f64, f64)>)| {
-        let y = figure.statistic.of(&values);
-        let count = values.len() as u64;
-        let is_share = name == "accepted" && figure.statistic == Statistic::Mean;
+    let is_share = name == "accepted"
+        && figure.kind == FigureKind::Lines
+        && figure.statistic == Statistic::Mean;
+    let point = |values: Values| {
+        let y = values.statistic.of(&values.all());
+        let count = values.count();
         let interval = y.filter(|_| is_share).and_then(|share| wilson(share, count));
-        Point { x: x.to_f64(), y, count, interval }
+        Point { x: values.x, y, count, interval }
     };
-    at.into_iter().map(point).collect()
+    gathered(experiment, results, figure, series, name).into_iter().map(point).collect()
 }
 
-/// The bars of a series, numbered from 1; only those of metric `name`, if given.
-fn bars(
+/// The values from which a point of a curve is computed.
+#[derive(Clone, Debug)]
+pub(crate) struct Values {
+    /// The horizontal position.
+    pub x: f64,
+    /// The statistic over them.
+    pub statistic: Statistic,
+    /// The values by point of the grid.
+    pub parts: Vec<Part>,
+}
+
+/// The values of the systems of a point of the grid.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// The index of the grid, and that of its point.
+    pub cell: (usize, usize),
+    /// The value of each system, with its weight; `None` where it does not exist.
+    pub of: Vec<Option<(f64, f64)>>,
+}
+
+impl Values {
+    /// All values that exist, in order.
+    fn all(&self) -> Vec<(f64, f64)> {
+        self.parts.iter().flat_map(|part| part.of.iter().copied().flatten()).collect()
+    }
+
+    /// The number of values.
+    fn count(&self) -> u64 {
+        self.parts.iter().map(|part| part.of.iter().flatten().count() as u64).sum()
+    }
+}
+
+/// The values of a series for any metric, by point of the figure.
+pub(crate) fn gathered(
     experiment: &Experiment,
     results: &Results,
     figure: &Figure,
     series: usize,
     name: &str,
-) -> Vec<Point> {
+) -> Vec<Values> {
     let grid = &experiment.grids[figure.grid];
-    let cells: Vec<&CellRows> = shown(experiment, results, figure).collect();
-    let bars = (1..).zip(&figure.bars);
-    bars.filter(|(_, bar)| name.is_empty() || bar.metric == name)
-        .map(|(number, bar)| {
-            let values: Vec<(f64, f64)> =
-                cells.iter().flat_map(|cell| values(grid, cell, series, &bar.metric)).collect();
-            let y = bar.statistic.of(&values);
-            Point { x: f64::from(number), y, count: values.len() as u64, interval: None }
-        })
-        .collect()
+    let part = |(at, cell): (usize, &CellRows), name: &str| Part {
+        cell: (figure.grid, at),
+        of: of_sets(grid, cell, series, name),
+    };
+    if figure.kind == FigureKind::Bars {
+        let cells: Vec<(usize, &CellRows)> = shown(experiment, results, figure).collect();
+        let bars = (1..).zip(&figure.bars);
+        return bars
+            .filter(|(_, bar)| name.is_empty() || bar.metric == name)
+            .map(|(number, bar): (u32, _)| Values {
+                x: f64::from(number),
+                statistic: bar.statistic,
+                parts: cells.iter().map(|&cell| part(cell, &bar.metric)).collect(),
+            })
+            .collect();
+    }
+    let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
+    // If the figure shows the weighted mean, points that differ only in the utilization count
+    // together.
+    let mut at: BTreeMap<Rate, Vec<Part>> = BTreeMap::new();
+    for cell in shown(experiment, results, figure) {
+        let x = cell.1.values[axis].parse().unwrap_or(Rate::ZERO);
+        at.entry(x).or_default().push(part(cell, name));
+    }
+    let values = |(x, parts): (Rate, Vec<Part>)| Values {
+        x: x.to_f64(),
+        statistic: figure.statistic,
+        parts,
+    };
+    at.into_iter().map(values).collect()
 }
 
-/// The points of the grid that the figure shows.
+/// The points of the grid that the figure shows, each with its index.
 fn shown<'a>(
     experiment: &'a Experiment,
     results: &'a Results,
     figure: &'a Figure,
-) -> impl Iterator<Item = &'a CellRows> {
+) -> impl Iterator<Item = (usize, &'a CellRows)> {
     let grid = &experiment.grids[figure.grid];
-    results.cells(figure.grid).iter().filter(move |cell| {
+    results.cells(figure.grid).iter().enumerate().filter(move |(_, cell)| {
         figure
             .only
             .iter()
@@ -132,7 +174,8 @@ fn distribution(
     figure: &Figure,
     series: usize,
 ) -> Vec<Point> {
-    let cells: Vec<&CellRows> = shown(experiment, results, figure).collect();
+    let cells: Vec<&CellRows> =
+        shown(experiment, results, figure).map(|(_, cell)| cell).collect();
     let counts = tardiness(&cells, series);
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
     let mut seen = 0;
@@ -153,18 +196,29 @@ fn tardiness(cells: &[&CellRows], series: usize) -> Vec<(f64, u64)> {
     bins.into_iter().map(|(bin, count)| (bin as f64 / BINS as f64, count)).collect()
 }
 
-/// The values of a metric, each with the utilization of its point or, if that is not an axis, of
-/// its system.
-fn values(grid: &Grid, cell: &CellRows, series: usize, name: &str) -> Vec<(f64, f64)> {
-    let (Some(at), Some(weight)) = (metric(name), metric("utilization")) else {
-        return Vec::new();
-    };
+/// The numbers of the systems of a point, in ascending order.
+pub(crate) fn set_numbers(cell: &CellRows) -> Vec<u64> {
+    let mut numbers: Vec<u64> = cell.rows.iter().map(|row| row.set).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// The value of a metric for each system of a point, with the utilization of the point or, if that
+/// is not an axis, of the system.
+fn of_sets(grid: &Grid, cell: &CellRows, series: usize, name: &str) -> Vec<Option<(f64, f64)>> {
+    let numbers = set_numbers(cell);
+    let mut values = vec![None; numbers.len()];
+    let (Some(at), Some(weight)) = (metric(name), metric("utilization")) else { return values };
     let utilization =
         grid.axis("utilization").and_then(|axis| cell.values[axis].parse::<Rate>().ok());
     let utilization = utilization.map(|utilization| utilization.to_f64());
     let value = |row: &Row, at: usize| row.values.get(at).copied().flatten();
-    let rows = cell.rows.iter().filter(|row| row.series == series);
-    rows.filter_map(|row| Some((value(row, at)?, utilization.or(value(row, weight))?))).collect()
+    for row in cell.rows.iter().filter(|row| row.series == series) {
+        let place = numbers.binary_search(&row.set).expect("the number is among them");
+        values[place] = value(row, at).zip(utilization.or(value(row, weight)));
+    }
+    values
 }
 
 /// A statistic of one point of a grid.
@@ -178,7 +232,9 @@ pub(crate) fn at_cell(
     if name == TARDINESS {
         of.of_counts(&tardiness(&[cell], series))
     } else {
-        of.of(&values(grid, cell, series, name))
+        let values: Vec<(f64, f64)> =
+            of_sets(grid, cell, series, name).into_iter().flatten().collect();
+        of.of(&values)
     }
 }
 

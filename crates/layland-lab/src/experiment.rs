@@ -36,6 +36,8 @@ pub struct Experiment {
     pub tables: Vec<Table>,
     /// The expected results.
     pub claims: Vec<Claim>,
+    /// What does not hold in the source.
+    pub errata: Vec<Erratum>,
     /// The measurement of decision times, if any.
     pub timing: Option<Timing>,
     /// The measurements on real threads, if any.
@@ -147,6 +149,8 @@ pub struct TimingClaim {
     pub slower: usize,
     /// The index of the series that is faster.
     pub faster: usize,
+    /// Also by how much: the ratio that the source has, and the factor within which it is met.
+    pub ratio: Option<(f64, f64)>,
 }
 
 /// A measurement on real threads of this machine: some systems of each point of a grid run under
@@ -374,14 +378,30 @@ pub struct Claim {
     pub text: String,
     /// The place where the source makes the claim.
     pub source: String,
+    /// True if the source does not make the claim: it is of this experiment alone.
+    pub ours: bool,
     /// The figures whose points decide the claim, as indices.
     pub figures: Vec<usize>,
+    /// The share of the points, or pairs of points, from which the claim holds; `None` for all of
+    /// the points, and nine in ten of the pairs.
+    pub share: Option<f64>,
     /// The part of the horizontal axis that decides the claim.
     pub range: Range,
     /// The left side of the comparison.
     pub left: Operand,
     /// The kind of comparison.
     pub comparison: Comparison,
+}
+
+/// A statement of the source that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erratum {
+    /// The place of the statement.
+    pub source: String,
+    /// The finding.
+    pub text: String,
+    /// The commands that show it.
+    pub commands: Vec<String>,
 }
 
 /// A closed interval of an axis; unbounded on a side without a limit.
@@ -403,16 +423,7 @@ impl Range {
 impl Claim {
     /// The origin of the values that it compares.
     pub fn origin(&self, experiment: &Experiment) -> Origin {
-        let others = match &self.comparison {
-            Comparison::Below(others)
-            | Comparison::AtMost(others)
-            | Comparison::Above(others)
-            | Comparison::AtLeast(others)
-            | Comparison::Equals(others)
-            | Comparison::Like(others, _) => others.as_slice(),
-            Comparison::Rises | Comparison::Falls => &[],
-        };
-        let operands = others.iter().filter_map(|other| match other {
+        let operands = self.comparison.others().iter().filter_map(|other| match other {
             Other::Series(operand) => Some(operand),
             Other::Value(_) => None,
         });
@@ -453,10 +464,27 @@ pub enum Comparison {
     Equals(Vec<Other>),
     /// Within this factor of each of the others at every point, above or below.
     Like(Vec<Other>, f64),
+    /// Within this factor at every two points.
+    Flat(f64),
     /// Rises along the axis: at least nine in ten pairs of points do.
     Rises,
     /// Falls along the axis: at least nine in ten pairs of points do.
     Falls,
+}
+
+impl Comparison {
+    /// The right sides.
+    pub fn others(&self) -> &[Other] {
+        match self {
+            Comparison::Below(others)
+            | Comparison::AtMost(others)
+            | Comparison::Above(others)
+            | Comparison::AtLeast(others)
+            | Comparison::Equals(others)
+            | Comparison::Like(others, _) => others,
+            Comparison::Flat(_) | Comparison::Rises | Comparison::Falls => &[],
+        }
+    }
 }
 
 /// The right side of a comparison.

@@ -24,11 +24,12 @@
 //! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
 //! | `part.rs` | a part of the units for one of several processes |
 //! | `results.rs` | all rows, as a table that `layland-interchange` writes |
-//! | `curve.rs`, `claim.rs`, `table.rs` | the contents of figures, claims and tables |
+//! | `curve.rs`, `claim.rs`, `claim/resample.rs`, `table.rs` | the contents of figures, claims with their intervals, and tables |
 //! | `timing.rs` | the cost of decisions: measured times, kept apart from the results |
 //! | `threads/` | the cost of policies on real threads, which the command measures: also kept apart |
 //! | `engines/` | the same systems in the simulator and on every engine, which the command runs: side by side |
 //! | `draw.rs` | the layout of a figure |
+//! | `paper/` | a report for the authors of a paper |
 //!
 //! Integers and exact rationals determine the behaviour of a system and the answer of a test;
 //! metrics and statistics are floating point, computed in one fixed order.
@@ -44,6 +45,7 @@ mod metric;
 mod observe;
 mod output;
 pub mod packaged;
+mod paper;
 mod parameters;
 mod part;
 mod read;
@@ -59,11 +61,11 @@ mod table;
 mod threads;
 mod timing;
 
-pub use claim::{Judged, Judgement, judge, judge_of};
+pub use claim::{Judged, JudgedPoint, Judgement, Method, Sampled, judge, judge_of};
 pub use curve::{Curve, Point, curves};
 pub use engines::{Ahead, Did, Engine, EngineRun, EngineRuns, write_engines};
 pub use experiment::{
-    Bar, Bounds, Cell, Claim, Comparison, Engines, Experiment, Figure, FigureKind, Grid, Operand,
+    Bar, Bounds, Cell, Claim, Comparison, Engines, Erratum, Experiment, Figure, FigureKind, Grid, Operand,
     Other, Range, Reported, Said, Statistic, TARDINESS, Table, Threads, Timing, TimingClaim,
 };
 pub use layland_sim::Horizon;
@@ -71,6 +73,7 @@ pub use looks::{Look, looks};
 pub use measure::Row;
 pub use metric::{MEASURED, METRICS, Metric, Origin, THREADED, metric};
 pub use output::{Written, figure_pdf, figure_svg, write, write_timings};
+pub use paper::write_paper;
 pub use parameters::{PARAMETERS, Parameters};
 pub use part::{Listed, Part, Share};
 pub use read::{VERSION, parse_horizon, read};
@@ -81,4 +84,4 @@ pub use shard::BUILD;
 pub use systems::Systems;
 pub use table::{claims_text, figure_text, table_text};
 pub use threads::{Costs, Move, ThreadRun, ThreadRuns, Times, write_threads};
-pub use timing::{TimedPoint, Timings, time};
+pub use timing::{JudgedStatistic, JudgedTimes, TimedPoint, Timings, time};

@@ -102,7 +102,11 @@ pub fn figure_pdf(experiment: &Experiment, results: &Results, figure: &Figure) -
 }
 
 /// The picture of a figure, and its description.
-fn drawn(experiment: &Experiment, results: &Results, figure: &Figure) -> (Picture, String) {
+pub(crate) fn drawn(
+    experiment: &Experiment,
+    results: &Results,
+    figure: &Figure,
+) -> (Picture, String) {
     let curves = curves(experiment, results, figure);
     let about = format!("{}. {}", experiment.provenance(), figure.name);
     (Chart::new(experiment, figure, &curves).picture(), about)

@@ -1,6 +1,6 @@
 //! Formats tables and claims.
 
-use crate::claim::{Judged, Judgement, short};
+use crate::claim::{Judged, Judgement, Method, Sampled, short};
 use crate::curve::{at_cell, curves};
 use crate::experiment::{Experiment, Figure, Table};
 use crate::results::Results;
@@ -39,22 +39,32 @@ pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> Str
         "claims: {}\n\n",
         if each.is_empty() { "none".to_owned() } else { each.join(", ") }
     );
-    let mut rows = vec![["claim", "here", "agree", "statement"].map(str::to_owned).to_vec()];
-    for Judged { claim, judgement, agree, of, .. } in judged {
+    let heading = ["claim", "here", "agree", "99 %", "statement"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    for judged in judged {
+        let Judged { claim, agree, of, sampled, .. } = judged;
+        let interval = sampled.map(|sampled| format!("{}..{}", sampled.low, sampled.high));
         rows.push(vec![
             claim.name.clone(),
-            judgement.name().to_owned(),
+            judged.judgement.name().to_owned(),
             format!("{agree}/{of}"),
+            interval.unwrap_or("-".to_owned()),
             claim.text.clone(),
         ]);
     }
-    out += &aligned(&rows, &[false, false, true, false]);
-    for Judged { claim, judgement, agree, of, even, compared, against } in judged {
+    out += &aligned(&rows, &[false, false, true, true, false]);
+    for judged in judged {
+        let Judged { claim, agree, of, even, compared, against, sampled, points, .. } = judged;
         let figures: Vec<&str> =
             claim.figures.iter().map(|&at| experiment.figures[at].name.as_str()).collect();
-        out += &format!("\n{}: {}\n", claim.name, judgement.name());
+        out += &format!("\n{}: {}\n", claim.name, judged.here());
         out += &format!("  {}\n", claim.text);
-        if !claim.source.is_empty() {
+        if claim.ours {
+            out += &match claim.source.as_str() {
+                "" => "  ours: the source does not say it\n".to_owned(),
+                source => format!("  ours: the source does not say it ({source})\n"),
+            };
+        } else if !claim.source.is_empty() {
             out += &format!("  source: {}\n", claim.source);
         }
         out += &format!("  decided by {}", figures.join(", "));
@@ -68,12 +78,43 @@ pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> Str
         if *even > 0 {
             out += &format!("  could not have failed at {even} more, where both sides are alike\n");
         }
+        if let Some(sampled) = sampled {
+            out += &sampled_text(sampled, *of);
+        }
+        let open = points.iter().filter(|point| point.interval.is_some() && point.is_open()).count();
+        if open > 0 {
+            out += &format!("  open at {open} of them: other systems could give the opposite\n");
+        }
         for text in against.iter().take(LISTED) {
             out += &format!("  not: {text}\n");
         }
         if against.len() > LISTED {
             out += &format!("  not: {} more\n", against.len() - LISTED);
         }
+    }
+    out
+}
+
+/// Formats the interval of a claim.
+pub(crate) fn sampled_text(sampled: &Sampled, of: usize) -> String {
+    let Sampled { method, low, high, sets, .. } = sampled;
+    let how = match method {
+        Method::Bootstrap => format!("paired bootstrap over {sets} sets a point"),
+        Method::Binomial => {
+            format!("exact binomial over points, since {sets} sets a point are too few to draw from")
+        }
+    };
+    let mut out = format!("  99 %: {low} to {high} of {of} ({how})\n");
+    match (sampled.judgement, sampled.decides) {
+        (Judgement::Undecided, Some(decides)) => {
+            out += &format!("  about {decides} sets a point would decide\n");
+        }
+        (Judgement::Undecided, None) => out += "  64 times as many sets would not decide\n",
+        _ => {}
+    }
+    if let Some(rest) = sampled.rest {
+        let percent = short(rest * 100.0);
+        out += &format!("  none is against it, so that at most {percent} % are at a point (99 %)\n");
     }
     out
 }

@@ -17,7 +17,7 @@
 )]
 
 use crate::claim::judge_of;
-use crate::experiment::{Experiment, Statistic, Timing};
+use crate::experiment::{Experiment, Statistic};
 use crate::measure::Row;
 use crate::metric::{MEASURED, METRICS, Origin};
 use crate::results::{CellRows, GridRows, Results};
@@ -26,6 +26,7 @@ use crate::series::Measured;
 use crate::systems::Systems;
 use crate::table::{aligned, claims_list};
 use hdrhistogram::Histogram;
+use hdrhistogram::iterators::IterationValue;
 use layland_interchange::columns::{Column, Columns};
 use layland_model::{Duration, ScheduleRule, Time};
 use layland_policy::{Action, Count, Event, Needs, Policy, Registry, State};
@@ -67,6 +68,8 @@ pub struct TimedPoint {
     pub series: usize,
     /// The nanoseconds of each decision, to three digits.
     pub costs: Histogram<u64>,
+    /// The same of each system: each time with its number of decisions.
+    pub systems: Vec<Vec<(u64, u64)>>,
 }
 
 /// The times of some decisions of one system.
@@ -230,6 +233,7 @@ pub fn time(
                     values: cell.values.clone(),
                     series,
                     costs: histogram(),
+                    systems: Vec::new(),
                 };
                 found.points.push(point);
             }
@@ -260,6 +264,11 @@ pub fn time(
                     }
                     let costs = costs.lock().expect("no thread panics with it");
                     point.costs.add(&costs.all).expect("a histogram resizes itself");
+                    let times = costs.all.iter_recorded();
+                    let time = |at: IterationValue<u64>| {
+                        (at.value_iterated_to(), at.count_at_value())
+                    };
+                    point.systems.push(times.map(time).collect());
                     let values = vec![None; METRICS.len() + MEASURED.len()];
                     let mut row = Row { set, series: point.series, values, ..Row::default() };
                     row.put("utilization", system.utilization().to_f64());
@@ -367,51 +376,9 @@ impl Timings {
         }
         out += "\n";
         out += &aligned(&rows, &[false, false, true, true, true, true, true, true, true]);
-        out += &self.claims(experiment, timing);
+        out += &judged::text(self, experiment, timing);
         let judged = judge_of(experiment, &self.rows, Origin::Timed);
         if judged.is_empty() { out } else { claims_list(experiment, &judged) + "\n" + &out }
-    }
-
-    fn claims(&self, experiment: &Experiment, timing: &Timing) -> String {
-        let mut out = String::new();
-        for claim in &timing.claims {
-            let (slower, faster) = (self.pooled(claim.slower), self.pooled(claim.faster));
-            let label = |series: usize| experiment.series[series].label.as_str();
-            let agree = claim
-                .statistics
-                .iter()
-                .filter(|&&statistic| of(statistic, &slower) > of(statistic, &faster))
-                .count();
-            let judged = match agree {
-                _ if slower.is_empty() || faster.is_empty() => "undecided",
-                all if all == claim.statistics.len() => "holds",
-                0 => "does not hold",
-                _ => "partly",
-            };
-            out += &format!("\n{}: {judged}\n  source: {}\n", claim.text, claim.source);
-            for &statistic in &claim.statistics {
-                let (left, right) = (of(statistic, &slower), of(statistic, &faster));
-                let ratio = if right > 0.0 { left / right } else { f64::INFINITY };
-                let said = |series: usize| {
-                    let said = |said: &&crate::experiment::Reported| {
-                        said.series == series && said.statistic == statistic
-                    };
-                    timing.reported.iter().find(said).map(|said| said.us)
-                };
-                let there = match (said(claim.slower), said(claim.faster)) {
-                    (Some(left), Some(right)) if right > 0.0 => {
-                        format!(", {:.2} times in the source", left / right)
-                    }
-                    _ => String::new(),
-                };
-                out += &format!(
-                    "  {statistic}: {left:.2} of {} and {right:.2} of {}, {ratio:.2} times{there}\n",
-                    label(claim.slower),
-                    label(claim.faster)
-                );
-            }
-        }
-        out
     }
 }
 
@@ -422,6 +389,9 @@ fn named(experiment: &Experiment, point: &TimedPoint) -> String {
     let values: Vec<String> = axes.map(|((axis, _), value)| format!("{axis} {value}")).collect();
     format!("{}: {}", grid.name, values.join(", "))
 }
+
+mod judged;
+pub use judged::{JudgedStatistic, JudgedTimes};
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ mod svg;
 #[cfg(feature = "png")]
 pub(crate) use font::DATA as FONT;
 pub use helvetica::width as text_width;
+pub use pdf::pdf;
 pub use scale::{Label, Scale, Tick};
 
 /// A picture: shapes in points (1/72 inch), from the top left.
@@ -113,6 +114,22 @@ impl Picture {
     pub fn text(&mut self, at: (f64, f64), text: &str, size: f64, anchor: Anchor, colour: Colour) {
         let text = text.to_owned();
         self.shapes.push(Shape::Text { at, text, size, anchor, upwards: false, colour });
+    }
+
+    /// Adds the shapes of another picture, with its top left corner at a place.
+    pub fn place(&mut self, other: &Picture, (left, top): (f64, f64)) {
+        let moved = |&(x, y): &(f64, f64)| (x + left, y + top);
+        self.shapes.extend(other.shapes.iter().cloned().map(|mut shape| {
+            match &mut shape {
+                Shape::Line { points, .. } | Shape::Polygon { points, .. } => {
+                    *points = points.iter().map(moved).collect();
+                }
+                Shape::Circle { at, .. } | Shape::Text { at, .. } => *at = moved(at),
+                Shape::Clip { at: Some([x, y, ..]) } => (*x, *y) = moved(&(*x, *y)),
+                Shape::Clip { at: None } => {}
+            }
+            shape
+        }));
     }
 
     /// Adds a filled rectangle.

@@ -1,4 +1,4 @@
-//! Writes a picture as PDF: one page of its size, with the glyphs that it uses.
+//! Writes pictures as PDF: a page of its size for each, with the glyphs that they use.
 
 use super::font::Font;
 use super::{Anchor, Colour, Picture, Shape, helvetica};
@@ -8,27 +8,44 @@ use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 /// The distance of control points, in radii, with which four curves form a circle.
 const ROUND: f64 = 0.552_284_75;
 
-impl Picture {
-    /// Returns the picture; `about` is its title.
-    pub fn pdf(&self, about: &str) -> Vec<u8> {
-        let [catalog, pages, page, content, info] = [1, 2, 3, 4, 5].map(Ref::new);
-        let of_font = [6, 7, 8, 9, 10].map(Ref::new);
-        let mut pdf = Pdf::new();
-        pdf.catalog(catalog).pages(pages);
-        pdf.pages(pages).kids([page]).count(1);
+/// Returns a document with a page for each picture; `about` is its title.
+pub fn pdf(pictures: &[Picture], about: &str) -> Vec<u8> {
+    let mut next = 0;
+    let mut new = || {
+        next += 1;
+        Ref::new(next)
+    };
+    let (catalog, pages) = (new(), new());
+    let sheets: Vec<(Ref, Ref)> = pictures.iter().map(|_| (new(), new())).collect();
+    let info = new();
+    let of_font = [new(), new(), new(), new(), new()];
+    let mut pdf = Pdf::new();
+    pdf.catalog(catalog).pages(pages);
+    let count = i32::try_from(sheets.len()).unwrap_or(i32::MAX);
+    pdf.pages(pages).kids(sheets.iter().map(|&(page, _)| page)).count(count);
+    for (picture, &(page, content)) in pictures.iter().zip(&sheets) {
         let mut sheet = pdf.page(page);
-        sheet.media_box(Rect::new(0.0, 0.0, self.width as f32, self.height as f32));
+        sheet.media_box(Rect::new(0.0, 0.0, picture.width as f32, picture.height as f32));
         sheet.parent(pages);
         sheet.contents(content);
         sheet.resources().fonts().pair(Name(b"F1"), of_font[0]);
         sheet.finish();
-        let mut font = Font::new();
-        pdf.stream(content, &self.content(&mut font));
-        font.embed(&mut pdf, of_font);
-        pdf.document_info(info)
-            .title(TextStr(about))
-            .producer(TextStr(concat!("layland-lab ", env!("CARGO_PKG_VERSION"))));
-        pdf.finish()
+    }
+    let mut font = Font::new();
+    for (picture, &(_, content)) in pictures.iter().zip(&sheets) {
+        pdf.stream(content, &picture.content(&mut font));
+    }
+    font.embed(&mut pdf, of_font);
+    pdf.document_info(info)
+        .title(TextStr(about))
+        .producer(TextStr(concat!("layland-lab ", env!("CARGO_PKG_VERSION"))));
+    pdf.finish()
+}
+
+impl Picture {
+    /// Returns the picture; `about` is its title.
+    pub fn pdf(&self, about: &str) -> Vec<u8> {
+        pdf(std::slice::from_ref(self), about)
     }
 
     fn content(&self, font: &mut Font) -> Vec<u8> {

@@ -44,7 +44,15 @@
 //! figures = ["misses"]
 //! left = "g-edf"
 //! is = "rising"                            # falling, below, at most, above, at least, equal to, like
-//!                                          # (with `factor = 2`: within it, above or below)
+//!                                          # (with `factor = 2`: within it, above or below), flat (the
+//!                                          # same, of every two points of `left`)
+//! share = 0.5                              # how many of the points agree if it holds: "often"
+//! ours = true                              # the source does not say it
+//!
+//! [[erratum]]                              # what does not hold in the source, for its authors
+//! source = "Section 3"
+//! text = "The bound is exceeded"
+//! commands = ["layland sim set.toml"]
 //! ```
 //!
 //! No default silently changes a result; an unknown key is an error.
@@ -96,6 +104,7 @@ const TOP: &[&str] = &[
     "figure",
     "table",
     "claim",
+    "erratum",
     "timing",
     "threads",
     "engines",
@@ -212,6 +221,8 @@ impl Decoder<'_> {
         let tables = sections.iter().filter_map(|section| self.table(section)).collect();
         let sections = self.reader.sections(top.table, "claim");
         let claims = sections.iter().filter_map(|section| self.claim(section)).collect();
+        let sections = self.reader.sections(top.table, "erratum");
+        let errata = sections.iter().filter_map(|section| self.erratum(section)).collect();
         let timing = self.timing(top);
         let threads = self.threads(top);
         let engines = self.engines(top);
@@ -247,6 +258,7 @@ impl Decoder<'_> {
             figures: std::mem::take(&mut self.figures),
             tables,
             claims,
+            errata,
             timing,
             threads,
             engines,

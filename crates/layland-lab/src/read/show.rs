@@ -26,8 +26,11 @@ const FIGURE: &[&str] = &[
     "bar_labels",
 ];
 const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
-const CLAIM: &[&str] =
-    &["name", "text", "source", "figures", "from", "to", "left", "is", "right", "factor"];
+const CLAIM: &[&str] = &[
+    "name", "text", "source", "ours", "figures", "from", "to", "share", "left", "is", "right", "factor",
+];
+
+const ERRATUM: &[&str] = &["source", "text", "commands"];
 
 impl Decoder<'_> {
     pub(super) fn figure(&mut self, section: &Section<'_>) -> Option<Figure> {
@@ -257,6 +260,11 @@ impl Decoder<'_> {
         }
         let mut bound = |key| value_of(section.table, key).and_then(|e| self.reader.number(&e));
         let range = Range { from: bound("from"), to: bound("to") };
+        let share = bound("share").filter(|share| *share > 0.0 && *share <= 1.0);
+        if let Some(entry) = value_of(section.table, "share").filter(|_| share.is_none()) {
+            let help = "write 0.5 if half of the points are enough";
+            self.reader.invalid(&entry, "a share is above 0 and at most 1", help);
+        }
         let left = self.reader.required(section, "left", "\"a series\"")?;
         let left = self.reader.text(&left, "..").and_then(|text| self.operand(&left, text));
         let is = self.reader.required(section, "is", "\"at most\"")?;
@@ -269,35 +277,51 @@ impl Decoder<'_> {
             "above" => Comparison::Above(self.others(section)?),
             "at least" => Comparison::AtLeast(self.others(section)?),
             "equal to" => Comparison::Equals(self.others(section)?),
-            "like" => {
-                let entry = self.reader.required(section, "factor", "2")?;
-                let factor = self.reader.number(&entry)?;
-                if factor < 1.0 {
-                    let message = format!("the factor {factor} is below 1");
-                    self.reader.invalid(
-                        &entry,
-                        message,
-                        "two alike values are within a factor of 1",
-                    );
-                    return None;
-                }
-                Comparison::Like(self.others(section)?, factor)
-            }
+            "like" => Comparison::Like(self.others(section)?, self.factor(section)?),
+            "flat" => Comparison::Flat(self.factor(section)?),
             other => {
-                let help = "use below, at most, above, at least, equal to, like, rising or falling";
+                let help = "use below, at most, above, at least, equal to, like, flat, rising or falling";
                 self.reader.invalid(&is, format!("`{other}` is not a comparison"), help);
                 return None;
             }
         };
+        let ours = value_of(section.table, "ours").and_then(|entry| self.reader.boolean(&entry));
         Some(Claim {
             name: name?,
             text: text?,
             source: self.text(section, "source", ""),
+            ours: ours.unwrap_or(false),
             figures,
+            share,
             range,
             left: left?,
             comparison,
         })
+    }
+
+    pub(super) fn erratum(&mut self, section: &Section<'_>) -> Option<Erratum> {
+        self.reader.only(section.table, ERRATUM, &section.what);
+        let source = self.required_text(section, "source", "\"Section 3\"");
+        let text = self.required_text(section, "text", "\"what does not hold\"");
+        let commands = value_of(section.table, "commands")
+            .map(|entry| self.reader.one_or_more(&entry))
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| self.reader.text(entry, "..").map(str::to_owned))
+            .collect();
+        Some(Erratum { source: source?, text: text?, commands })
+    }
+
+    /// Reads the factor within which values are alike.
+    pub(super) fn factor(&mut self, section: &Section<'_>) -> Option<f64> {
+        let entry = self.reader.required(section, "factor", "2")?;
+        let factor = self.reader.number(&entry)?;
+        if factor < 1.0 {
+            let message = format!("the factor {factor} is below 1");
+            self.reader.invalid(&entry, message, "two alike values are within a factor of 1");
+            return None;
+        }
+        Some(factor)
     }
 
     /// Reads `series` or `series/metric`, with the suffix `@figure` for another figure.

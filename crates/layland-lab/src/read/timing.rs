@@ -7,7 +7,8 @@ use layland_config::document::{KeyValue, Section, value_of};
 
 const TIMING: &[&str] = &["sets", "horizon", "reported", "claim"];
 const REPORTED: &[&str] = &["series", "statistic", "us"];
-const TIMING_CLAIM: &[&str] = &["text", "source", "statistics", "slower", "faster"];
+const TIMING_CLAIM: &[&str] =
+    &["text", "source", "statistics", "slower", "faster", "ratio", "factor"];
 
 impl Decoder<'_> {
     pub(super) fn timing(&mut self, top: &Section<'_>) -> Option<Timing> {
@@ -51,8 +52,11 @@ impl Decoder<'_> {
                 .collect();
             let slower = self.timed_series(&section, "slower");
             let faster = self.timed_series(&section, "faster");
+            let ratio = value_of(section.table, "ratio");
+            let ratio = ratio.and_then(|entry| self.reader.number(&entry));
+            let ratio = ratio.and_then(|ratio| Some((ratio, self.factor(&section)?)));
             if let (Some(text), Some(slower), Some(faster)) = (text, slower, faster) {
-                claims.push(TimingClaim { text, source, statistics, slower, faster });
+                claims.push(TimingClaim { text, source, statistics, slower, faster, ratio });
             }
         }
         Some(Timing { sets: sets?, horizon: horizon?, reported, claims })

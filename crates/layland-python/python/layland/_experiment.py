@@ -71,13 +71,15 @@ class Claim:
     """Its place in the paper."""
     here: str
     """``holds``, ``partly``, ``does not hold``, ``not shown`` (it could not have failed) or ``undecided`` (too little was
-    measured)."""
+    measured: other task sets could give the opposite)."""
     agree: int
     """The number of points, or pairs of points, at which it agrees."""
     of: int
     """The number of them at which it could have failed."""
     even: int
     """The number of further ones at which it could not have failed."""
+    interval: tuple[int, int] | None
+    """The interval of ``agree`` with 99 % confidence, since other task sets could have been drawn; none without a point."""
     against: tuple[str, ...]
     """The points at which it does not agree, in words."""
 
@@ -487,8 +489,8 @@ class Results:
     def claims(self) -> list[Claim]:
         """The claims, with their judgements at the points that were measured."""
         return [
-            Claim(name, text, source, here, agree, of, even, tuple(against))
-            for name, text, source, here, agree, of, even, against in self._results.claims()
+            Claim(name, text, source, here, agree, of, even, interval, tuple(against))
+            for name, text, source, here, agree, of, even, interval, against in self._results.claims()
         ]
 
     def claim(self, name: str) -> Claim:

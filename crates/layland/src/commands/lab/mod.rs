@@ -1,6 +1,7 @@
 //! `layland lab`: packaged experiments, and those of the user.
 
 mod list;
+mod paper;
 mod part;
 mod ran;
 mod real;
@@ -37,6 +38,8 @@ Examples:
   layland lab show tang2021 > mine.toml
   layland lab run mine.toml
       an experiment of your own
+  layland lab paper tang2021 -o report
+      a page about the paper, to send to its authors
   layland lab run atlas --shard 3/200 -o /shared/atlas
       a part of it, on one of many machines; at the end the same without --shard
 
@@ -64,6 +67,10 @@ pub(crate) enum LabCommand {
     },
     /// Run an experiment: results, figures, claims
     Run(ExperimentArgs),
+    /// Write a report about a paper for its authors: figures, claims with their intervals, commands
+    ///
+    /// It is one page of HTML and the same as PDF. What is not measured yet is measured first, into the folder.
+    Paper(PaperArgs),
     /// List the units of work of an experiment, and which are measured
     ///
     /// A unit is a block of task sets of one point. Its name is a hash of everything that its results depend
@@ -155,6 +162,21 @@ pub(crate) struct ExperimentArgs {
     pub quiet: bool,
 }
 
+#[derive(Args)]
+pub(crate) struct PaperArgs {
+    #[command(flatten)]
+    pub which: Which,
+    /// The number of worker threads. By default one per CPU
+    #[arg(long, short = 'j', value_name = "N", value_parser = whole::<1, 1024>)]
+    pub workers: Option<u32>,
+    /// Do not measure how long decisions take: figures of times are left out
+    #[arg(long)]
+    pub no_timing: bool,
+    /// Print results and problems only
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
 pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
     match &args.command {
         LabCommand::List { json } => list::list(*json),
@@ -163,6 +185,7 @@ pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
             Ok(Exit::Yes)
         }
         LabCommand::Run(args) => run_one(registry, args),
+        LabCommand::Paper(args) => paper::run(registry, args),
         LabCommand::Units { which, json } => list::units(registry, which, *json),
     }
 }

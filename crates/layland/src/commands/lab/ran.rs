@@ -40,6 +40,8 @@ struct JudgedClaim<'a> {
     text: &'a str,
     /// Its place in the paper.
     source: &'a str,
+    /// True if the paper does not make it.
+    ours: bool,
     /// The figures that show it.
     figures: Vec<&'a str>,
     /// Its judgement.
@@ -53,6 +55,12 @@ struct JudgedClaim<'a> {
     of: usize,
     /// The number of further ones at which it could not have failed: both sides are alike.
     even: usize,
+    /// The interval of the number of points that agree, with 99 % confidence; null if there is no point.
+    interval: Option<[usize; 2]>,
+    /// The number of task sets at the point with the fewest; null if there is no point.
+    sets: Option<u64>,
+    /// The number of task sets that would decide; null if it is decided, or if none is known.
+    would_decide: Option<u64>,
     /// The points that disagree.
     against: &'a [String],
 }
@@ -70,6 +78,7 @@ impl<'a> RanDocument<'a> {
             name: &judged.claim.name,
             text: &judged.claim.text,
             source: &judged.claim.source,
+            ours: judged.claim.ours,
             figures: judged
                 .claim
                 .figures
@@ -81,6 +90,9 @@ impl<'a> RanDocument<'a> {
             agree: judged.agree,
             of: judged.of,
             even: judged.even,
+            interval: judged.sampled.map(|sampled| [sampled.low, sampled.high]),
+            sets: judged.sampled.map(|sampled| sampled.sets),
+            would_decide: judged.sampled.and_then(|sampled| sampled.decides),
             against: &judged.against,
         });
         RanDocument {

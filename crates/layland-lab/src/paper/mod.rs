@@ -1,0 +1,205 @@
+//! A report about a paper for its authors: every figure drawn again, each claim with its interval
+//! and its command, and what we found in the paper. One page of HTML, and the same as PDF.
+//!
+//! Both are made from one list of [`Item`]s, so that they say the same.
+
+mod html;
+mod sheets;
+
+use crate::claim::{Judged, judge, judge_of};
+use crate::experiment::{Experiment, Figure};
+use crate::metric::Origin;
+use crate::output::{Written, drawn};
+use crate::results::Results;
+use crate::run::LabError;
+use crate::shard::replace;
+use crate::table::sampled_text;
+use crate::timing::{JudgedTimes, Timings};
+use layland_chart::plot::Picture;
+use std::path::{Path, PathBuf};
+
+/// The maximum number of points of a claim whose values are listed.
+const LISTED: usize = 6;
+
+/// A part of the report.
+enum Item {
+    /// A heading of this level, from 1.
+    Heading(u8, String),
+    /// A paragraph.
+    Text(String),
+    /// A command.
+    Command(String),
+    /// A line below a claim.
+    Detail(String),
+    /// A claim, and its judgement.
+    Claim { text: String, here: String },
+    /// A figure: its picture, and its description.
+    Figure(Box<Picture>, String),
+}
+
+/// The measurements that a report shows.
+struct Shown<'a> {
+    experiment: &'a Experiment,
+    results: &'a Results,
+    timings: Option<&'a Timings>,
+}
+
+impl Shown<'_> {
+    /// The results that a figure shows; `None` if they were not measured.
+    fn of(&self, figure: &Figure) -> Option<&Results> {
+        let results = match figure.origin() {
+            Origin::Computed => Some(self.results),
+            Origin::Timed => self.timings.map(|timings| &timings.rows),
+            Origin::Threads => None,
+        };
+        results.filter(|results| results.grids.iter().any(|rows| rows.grid == figure.grid))
+    }
+
+    fn items(&self) -> Vec<Item> {
+        let experiment = self.experiment;
+        let mut judged = judge(experiment, self.results);
+        if let Some(timings) = self.timings {
+            judged.extend(judge_of(experiment, &timings.rows, Origin::Timed));
+        }
+        let mut items = vec![
+            Item::Heading(1, experiment.title.clone()),
+            Item::Text(experiment.source.clone()),
+            Item::Text(experiment.provenance()),
+            Item::Command(format!("layland lab paper {}", experiment.name)),
+            Item::Text(experiment.notes.trim().replace('\n', " ")),
+        ];
+        items.extend(self.errata());
+        for (at, figure) in experiment.figures.iter().enumerate() {
+            let Some(results) = self.of(figure) else { continue };
+            let (picture, about) = drawn(experiment, results, figure);
+            items.push(Item::Heading(2, format!("{}: {}", figure.name, figure.title)));
+            items.push(Item::Figure(Box::new(picture), about));
+            items.push(Item::Command(self.command(figure)));
+            // A claim of several figures is told below the first that is drawn.
+            let is_first = |judged: &&Judged<'_>| {
+                let shown = |&at: &usize| self.of(&experiment.figures[at]).is_some();
+                judged.claim.figures.iter().copied().find(shown) == Some(at)
+            };
+            judged.iter().filter(is_first).for_each(|judged| items.extend(claim(judged)));
+        }
+        if let (Some(timings), Some(timing)) = (self.timings, &experiment.timing)
+            && !timing.claims.is_empty()
+        {
+            items.push(Item::Heading(2, "Times of decisions".to_owned()));
+            timings.judge(timing).iter().for_each(|judged| items.extend(times(judged)));
+        }
+        let is_missing = |figure: &&Figure| self.of(figure).is_none();
+        let missing: Vec<&str> = experiment
+            .figures
+            .iter()
+            .filter(is_missing)
+            .map(|figure| figure.name.as_str())
+            .collect();
+        if !missing.is_empty() {
+            items.push(Item::Heading(2, "Figures that were not measured".to_owned()));
+            items.push(Item::Text(missing.join(", ")));
+            items.push(Item::Command(format!(
+                "layland lab run {} --real-threads",
+                experiment.name
+            )));
+        }
+        items
+    }
+
+    fn errata(&self) -> Vec<Item> {
+        if self.experiment.errata.is_empty() {
+            return Vec::new();
+        }
+        let mut items = vec![Item::Heading(2, "What does not hold as written".to_owned())];
+        for erratum in &self.experiment.errata {
+            items.push(Item::Text(format!("{}: {}", erratum.source, erratum.text)));
+            items.extend(erratum.commands.iter().cloned().map(Item::Command));
+        }
+        items
+    }
+
+    fn command(&self, figure: &Figure) -> String {
+        let Experiment { name, sets, seed, .. } = self.experiment;
+        match figure.origin() {
+            Origin::Timed => format!("layland lab run {name} --sets {sets} --seed {seed}"),
+            _ => {
+                let only = &figure.name;
+                format!("layland lab run {name} --only {only} --sets {sets} --seed {seed}")
+            }
+        }
+    }
+}
+
+fn claim(judged: &Judged<'_>) -> Vec<Item> {
+    let Judged { claim, agree, of, even, compared, .. } = judged;
+    let source = match (claim.ours, claim.source.as_str()) {
+        (true, "") => "ours".to_owned(),
+        (true, source) => format!("ours, {source}"),
+        (false, source) => source.to_owned(),
+    };
+    let text = format!("{} ({source})", claim.text);
+    let mut items = vec![Item::Claim { text, here: judged.here() }];
+    let mut line = format!("{}: {compared}, {agree} of {of}", claim.name);
+    if *even > 0 {
+        line += &format!("; {even} more could not fail");
+    }
+    items.push(Item::Detail(line));
+    if let Some(sampled) = &judged.sampled {
+        let text = sampled_text(sampled, *of);
+        items.extend(text.lines().map(|line| Item::Detail(line.trim().to_owned())));
+    }
+    // The points that are nearest to the opposite say the most.
+    let mut points: Vec<_> = judged.points.iter().collect();
+    points.sort_by(|a, b| (a.agrees, a.gap).partial_cmp(&(b.agrees, b.gap)).expect("no NaN"));
+    for point in points.iter().take(LISTED) {
+        let agrees = if point.agrees { "agrees" } else { "does not" };
+        let open = if point.is_open() { ", open" } else { "" };
+        items.push(Item::Detail(format!("{}: {agrees}{open}", point.what)));
+    }
+    if points.len() > LISTED {
+        items.push(Item::Detail(format!("and {} more points", points.len() - LISTED)));
+    }
+    items
+}
+
+fn times(judged: &JudgedTimes<'_>) -> Vec<Item> {
+    let text = format!("{} ({})", judged.claim.text, judged.claim.source);
+    let mut items = vec![Item::Claim { text, here: judged.here.to_owned() }];
+    for one in &judged.statistics {
+        let interval = one
+            .interval
+            .map_or(String::new(), |(low, high)| format!(" (99 %: {low:.2} to {high:.2})"));
+        items.push(Item::Detail(format!(
+            "{}: {:.2} and {:.2} us, {:.2} times{interval}",
+            one.statistic,
+            one.slower,
+            one.faster,
+            one.ratio()
+        )));
+    }
+    items
+}
+
+/// Writes the report: `NAME.html` and `NAME.pdf`.
+///
+/// # Errors
+/// Returns an error if a file cannot be written.
+pub fn write_paper(
+    experiment: &Experiment,
+    results: &Results,
+    timings: Option<&Timings>,
+    folder: &Path,
+) -> Result<Written, LabError> {
+    let items = Shown { experiment, results, timings }.items();
+    let html = html::page(&experiment.title, &items);
+    let pdf = sheets::pdf(&experiment.title, &items);
+    std::fs::create_dir_all(folder)
+        .map_err(|error| LabError::Write { path: folder.to_owned(), error })?;
+    let mut written = Vec::new();
+    for (ending, bytes) in [("html", html.into_bytes()), ("pdf", pdf)] {
+        let file = PathBuf::from(format!("{}.{ending}", experiment.name));
+        replace(&folder.join(&file), &bytes)?;
+        written.push(file);
+    }
+    Ok(written)
+}
