@@ -327,8 +327,7 @@ impl<'a> Checks<'a> {
     }
 
     /// Counts the checks that agree in a draw of systems: those that do for certain, and those that
-    /// may. Equal sides of two series are no evidence, so that they agree only in the second
-    /// number.
+    /// may. Equal sides of two series prove nothing: they count in the second number alone.
     fn count(&self, of: &[Option<f64>], gaps: &mut [Vec<f64>]) -> (usize, usize) {
         let (mut certain, mut possible) = (0, 0);
         for (check, gaps) in self.all.iter().zip(gaps) {

@@ -87,12 +87,12 @@ pub(crate) struct Values {
     /// The statistic over them.
     pub statistic: Statistic,
     /// The values by point of the grid.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CellValues>,
 }
 
 /// The values of the systems of a point of the grid.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct CellValues {
     /// The index of the grid, and that of its point.
     pub cell: (usize, usize),
     /// The value of each system, with its weight; `None` where it does not exist.
@@ -120,7 +120,7 @@ pub(crate) fn gathered(
     name: &str,
 ) -> Vec<Values> {
     let grid = &experiment.grids[figure.grid];
-    let part = |(at, cell): (usize, &CellRows), name: &str| Part {
+    let part = |(at, cell): (usize, &CellRows), name: &str| CellValues {
         cell: (figure.grid, at),
         of: of_sets(grid, cell, series, name),
     };
@@ -139,12 +139,12 @@ pub(crate) fn gathered(
     let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
     // If the figure shows the weighted mean, points that differ only in the utilization count
     // together.
-    let mut at: BTreeMap<Rate, Vec<Part>> = BTreeMap::new();
+    let mut at: BTreeMap<Rate, Vec<CellValues>> = BTreeMap::new();
     for cell in shown(experiment, results, figure) {
         let x = cell.1.values[axis].parse().unwrap_or(Rate::ZERO);
         at.entry(x).or_default().push(part(cell, name));
     }
-    let values = |(x, parts): (Rate, Vec<Part>)| Values {
+    let values = |(x, parts): (Rate, Vec<CellValues>)| Values {
         x: x.to_f64(),
         statistic: figure.statistic,
         parts,

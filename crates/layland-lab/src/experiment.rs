@@ -36,7 +36,7 @@ pub struct Experiment {
     pub tables: Vec<Table>,
     /// The expected results.
     pub claims: Vec<Claim>,
-    /// What does not hold in the source.
+    /// The statements of the source that do not hold.
     pub errata: Vec<Erratum>,
     /// The measurement of decision times, if any.
     pub timing: Option<Timing>,

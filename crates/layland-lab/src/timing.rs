@@ -68,7 +68,7 @@ pub struct TimedPoint {
     pub series: usize,
     /// The nanoseconds of each decision, to three digits.
     pub costs: Histogram<u64>,
-    /// The same of each system: each time with its number of decisions.
+    /// The nanoseconds by system: each time with its number of decisions.
     pub systems: Vec<Vec<(u64, u64)>>,
 }
 

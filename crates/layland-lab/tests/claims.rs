@@ -123,8 +123,7 @@ fn a_difference_of_few_systems_decides_nothing() {
     assert!(!more.points[0].is_open());
 }
 
-/// Series are compared in pairs: what varies from set to set, and not between the series, is no
-/// noise.
+/// Series are compared in pairs: a difference between sets that both series share is not noise.
 #[test]
 fn systems_are_compared_in_pairs() {
     let experiment = experiment();

@@ -22,6 +22,7 @@ pub mod hierarchical;
 mod hierarchy;
 mod laminar;
 mod matcher;
+mod touches;
 pub mod strong;
 pub mod weak;
 

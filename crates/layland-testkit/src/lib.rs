@@ -29,6 +29,7 @@
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`traces`]: traces that lie, and the check that the checker finds the lies;
 //! - [`strategies`]: random task sets for property tests;
+//! - [`verdicts`]: judgements of the claims of papers under several seeds;
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
 
 pub mod admission;
@@ -70,6 +71,7 @@ pub mod ticks;
 pub mod traces;
 pub mod twin;
 pub mod vectors;
+pub mod verdicts;
 pub mod virtual_deadlines;
 
 use layland_model::Algorithm;

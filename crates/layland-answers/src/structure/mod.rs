@@ -1,6 +1,7 @@
 //! The structure that a policy derives from a task set before the first release ([`Structure`]).
 
 mod draw;
+mod levels;
 
 use crate::{Unanswered, unknown_policy};
 use layland_model::shown::{self, DIGITS};
@@ -12,7 +13,8 @@ use serde::Serialize;
 use std::fmt::Write;
 
 /// The structure that a policy derives from a task set before the first release: the reduction tree
-/// of RUN, the processor hierarchy of QPS, the pieces of C=D and EDF-WM.
+/// of RUN, the processor hierarchy of QPS, the pieces of C=D and EDF-WM, the response times and job
+/// patterns of mixed criticality.
 ///
 /// ```
 /// use layland_answers::Structure;
@@ -46,9 +48,13 @@ impl Structure {
             of_qps(system, &options)
         } else if matches!(algorithm, Algorithm::Split(..)) {
             info.build(system, &options).map(|policy| of_pieces(system, algorithm, &policy.rule()))
+        } else if let Algorithm::MixedCriticality(protection) = algorithm
+            && let Some(structure) = Structure::of_levels(system, &info.name, protection)
+        {
+            return structure;
         } else {
             let why = format!("{} builds no structure to draw", info.name);
-            let help = "policies with a structure are run, qps, cd and edf-wm";
+            let help = "policies with a structure are run, qps, cd, edf-wm, amc, plrs and ocbp";
             return Err(Unanswered::usage(why).help(help));
         };
         structure
@@ -169,7 +175,8 @@ impl Names<'_> {
     /// Returns a server with its whole subtree.
     fn server(&self, tree: &Reduction, id: usize, with_dual: bool) -> Node {
         let server = &tree.servers[id];
-        let mut title = format!("S{id} {}", short(&server.rate));
+        // Papers number servers from 1.
+        let mut title = format!("S{} {}", id + 1, short(&server.rate));
         if with_dual {
             let _ = write!(title, " (dual {})", short(&(&Rate::ONE - &server.rate)));
         }

@@ -61,6 +61,12 @@ pub struct Sampled {
     pub rest: Option<f64>,
 }
 
+/// The ends of an interval, both included.
+type Ends<T> = (T, T);
+
+/// Counts the points that agree, and those that may, and keeps the gap of each.
+type Tally<'a> = &'a dyn Fn(&[Option<f64>], &mut [Vec<f64>]) -> Ends<usize>;
+
 /// The points whose agreement is counted.
 pub(super) struct Tallies<'a> {
     pub values: &'a [Values],
@@ -69,8 +75,8 @@ pub(super) struct Tallies<'a> {
     pub of: usize,
     /// True if pairs of points are compared, which are not independent.
     pub is_trend: bool,
-    /// Counts the points that agree, and those that may, and keeps the gap of each.
-    pub tally: &'a dyn Fn(&[Option<f64>], &mut [Vec<f64>]) -> (usize, usize),
+    /// The counting.
+    pub tally: Tally<'a>,
 }
 
 /// The systems of the points of a claim.
@@ -166,7 +172,7 @@ impl Sample {
         tallies: &Tallies<'_>,
         replicates: usize,
         times: usize,
-    ) -> ((usize, usize), Vec<Option<(f64, f64)>>) {
+    ) -> (Ends<usize>, Vec<Option<Ends<f64>>>) {
         let mut gaps = vec![Vec::with_capacity(replicates); tallies.of];
         let (mut certain, mut possible) = (Vec::new(), Vec::new());
         for replicate in 0..replicates {

@@ -38,13 +38,13 @@ enum Item {
 }
 
 /// The measurements that a report shows.
-struct Shown<'a> {
+struct Measurements<'a> {
     experiment: &'a Experiment,
     results: &'a Results,
     timings: Option<&'a Timings>,
 }
 
-impl Shown<'_> {
+impl Measurements<'_> {
     /// The results that a figure shows; `None` if they were not measured.
     fn of(&self, figure: &Figure) -> Option<&Results> {
         let results = match figure.origin() {
@@ -75,7 +75,7 @@ impl Shown<'_> {
             items.push(Item::Heading(2, format!("{}: {}", figure.name, figure.title)));
             items.push(Item::Figure(Box::new(picture), about));
             items.push(Item::Command(self.command(figure)));
-            // A claim of several figures is told below the first that is drawn.
+            // A claim of several figures stands below the first that is drawn.
             let is_first = |judged: &&Judged<'_>| {
                 let shown = |&at: &usize| self.of(&experiment.figures[at]).is_some();
                 judged.claim.figures.iter().copied().find(shown) == Some(at)
@@ -190,7 +190,7 @@ pub fn write_paper(
     timings: Option<&Timings>,
     folder: &Path,
 ) -> Result<Written, LabError> {
-    let items = Shown { experiment, results, timings }.items();
+    let items = Measurements { experiment, results, timings }.items();
     let html = html::page(&experiment.title, &items);
     let pdf = sheets::pdf(&experiment.title, &items);
     std::fs::create_dir_all(folder)

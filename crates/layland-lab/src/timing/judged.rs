@@ -36,7 +36,7 @@ pub struct JudgedStatistic {
 }
 
 impl JudgedStatistic {
-    /// How many times as long a decision takes.
+    /// The ratio of the two.
     pub fn ratio(&self) -> f64 {
         if self.faster > 0.0 { self.slower / self.faster } else { f64::INFINITY }
     }

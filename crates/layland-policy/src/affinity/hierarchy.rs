@@ -24,6 +24,7 @@
 use super::backlog::{Backlog, PlaceInOrder};
 use super::bits::{Bits, Places};
 use super::laminar::parents;
+use super::touches::touch;
 use layland_model::CpuSet;
 
 const NONE: u32 = u32::MAX;
@@ -123,6 +124,7 @@ impl<B: Bits> MaskHierarchy<B> {
     fn count(&mut self, node: u32, change: i32) {
         let mut at = node;
         while at != NONE {
+            touch();
             let node = &mut self.nodes[at as usize];
             node.count = node.count.wrapping_add_signed(change);
             debug_assert!(node.count <= node.size, "no mask has more tasks than CPUs");
@@ -141,6 +143,7 @@ impl<B: Bits> MaskHierarchy<B> {
         // Lines 2-5: the smallest full mask around it.
         let mut beta = node;
         while !self.nodes[beta as usize].is_full() {
+            touch();
             beta = self.nodes[beta as usize].parent;
             if beta == NONE {
                 // Lines 6-7.
@@ -153,6 +156,7 @@ impl<B: Bits> MaskHierarchy<B> {
         let end = self.nodes[beta as usize].end;
         let mut last: Option<(PlaceInOrder, u32)> = None;
         for (at, inside) in (beta..end).zip(&self.nodes[beta as usize..end as usize]) {
+            touch();
             if let Some(place) = inside.own.final_one()
                 && last.is_none_or(|(last, _)| place > last)
             {
@@ -187,6 +191,7 @@ impl<B: Bits> MaskHierarchy<B> {
         // Lines 2-3, and the largest mask that is no longer full.
         let (mut at, mut top) = (node, NONE);
         while at != NONE {
+            touch();
             let around = &mut self.nodes[at as usize];
             if around.is_full() {
                 top = at;
@@ -201,6 +206,7 @@ impl<B: Bits> MaskHierarchy<B> {
         let mut best: Option<(PlaceInOrder, u32)> = None;
         let mut at = top;
         while at < self.nodes[top as usize].end {
+            touch();
             let inside = &self.nodes[at as usize];
             if inside.is_full() {
                 at = inside.end;
@@ -228,7 +234,9 @@ impl<B: Bits> MaskHierarchy<B> {
         self.nodes
             .iter()
             .rev()
+            .inspect(|_| touch())
             .flat_map(|node| node.own.in_order().map(move |own| (&node.cpus, own)))
+            .inspect(|_| touch())
     }
 
     pub(crate) fn cpus(&self, node: u32) -> &B {

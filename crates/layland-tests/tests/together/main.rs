@@ -69,6 +69,7 @@ mod top_first;
 mod traces;
 mod u_edf;
 mod vectors;
+mod verdicts;
 mod virtual_deadlines;
 mod yields;
 mod zero_slack;

@@ -20,13 +20,14 @@ mod soak;
 mod tightness;
 mod traces;
 mod vectors;
+mod verdicts;
 
 use std::process::ExitCode;
 
 /// The name of a campaign, its question, and the function that runs it.
 type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const CAMPAIGNS: [Campaign; 16] = [
+const CAMPAIGNS: [Campaign; 17] = [
     ("admission", "does an admitted task ever miss a deadline?", admission::run),
     ("affinity-decisions", "do affinities decide as their paper does?", affinity_decisions::run),
     ("bounds", "are bounds ever exceeded?", bounds::run),
@@ -43,6 +44,7 @@ const CAMPAIGNS: [Campaign; 16] = [
     ("tightness", "how tight are the tests?", tightness::run),
     ("traces", "does the checker believe traces that lie?", traces::run),
     ("vectors", "do folders of test vectors pass?", vectors::run),
+    ("verdicts", "do claims of papers turn into their opposites under other seeds?", verdicts::run),
 ];
 
 fn main() -> ExitCode {

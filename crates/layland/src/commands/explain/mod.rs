@@ -28,7 +28,8 @@ pub(crate) struct ExplainArgs {
     /// The entry to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
-    /// The policy. Its structure for the task set SET is drawn; run, qps, cd and edf-wm build one
+    /// The policy. Its structure for the task set SET is drawn: run, qps, cd and edf-wm build one; amc, plrs and
+    /// ocbp have the numbers of their analyses
     #[arg(short, long, value_name = "P", requires = "code", conflicts_with = "json")]
     #[arg(help_heading = "Structure")]
     pub policy: Option<String>,

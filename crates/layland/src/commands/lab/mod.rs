@@ -1,7 +1,6 @@
 //! `layland lab`: packaged experiments, and those of the user.
 
 mod list;
-mod paper;
 mod part;
 mod ran;
 mod real;
@@ -13,7 +12,7 @@ use crate::ui::{self, document, input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
 use layland_lab::{
     EngineRuns, Experiment, LabError, Part, Progress, Runner, Share, ThreadRuns, claims_text,
-    judge, packaged, parse_horizon, table_text,
+    judge, packaged, parse_horizon, table_text, write_paper,
 };
 use layland_policy::Registry;
 use real::OnThreads;
@@ -69,7 +68,7 @@ pub(crate) enum LabCommand {
     Run(ExperimentArgs),
     /// Write a report about a paper for its authors: figures, claims with their intervals, commands
     ///
-    /// It is one page of HTML and the same as PDF. What is not measured yet is measured first, into the folder.
+    /// It is one page of HTML and the same as PDF. The command first measures what the folder does not have.
     Paper(PaperArgs),
     /// List the units of work of an experiment, and which are measured
     ///
@@ -185,7 +184,7 @@ pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
             Ok(Exit::Yes)
         }
         LabCommand::Run(args) => run_one(registry, args),
-        LabCommand::Paper(args) => paper::run(registry, args),
+        LabCommand::Paper(args) => paper(registry, args),
         LabCommand::Units { which, json } => list::units(registry, which, *json),
     }
 }
@@ -361,6 +360,35 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
         }
     }
     Ok(exit)
+}
+
+/// Measures the rest of a paper's experiment, and writes the report for its authors.
+fn paper(registry: &Registry, args: &PaperArgs) -> Outcome {
+    let chosen = Chosen::of(registry, &args.which)?;
+    let Chosen { experiment, figures, folder, .. } = &chosen;
+    let interrupt = interrupt::listen();
+    let show = Show::new(args.quiet);
+    let tell = |progress: Progress| show.tell(progress);
+    let runner = Runner {
+        interrupt: Some(interrupt),
+        progress: Some(&tell),
+        damaged: Some(&warn_of_damage),
+        ..chosen.runner(registry)
+    };
+    let plan = runner.plan(figures).map_err(failed)?;
+    let results = threads::on(args.workers, || runner.run(&plan))?.map_err(failed)?;
+    show.end();
+    let timings = if args.no_timing || !results.is_complete() || !figures.is_empty() {
+        None
+    } else {
+        let tell = |done, points| show.timed(done, points);
+        layland_lab::time(experiment, registry, Some(interrupt), &tell).map_err(failed)?
+    };
+    let written = write_paper(experiment, &results, timings.as_ref(), folder).map_err(failed)?;
+    let paths: Vec<String> =
+        written.iter().map(|file| folder.join(file).display().to_string()).collect();
+    terminal::result(&(paths.join("\n") + "\n"))?;
+    Ok(if results.is_complete() { Exit::Yes } else { Exit::Interrupted })
 }
 
 /// Returns true if the experiment measures anything on real threads.
