@@ -19,15 +19,18 @@
 //! claim is **undecided** at this number of systems, and the number that would decide is computed.
 
 mod resample;
+mod words;
 
 use crate::curve::{Values, gathered};
 use crate::experiment::{Claim, Comparison, Experiment, Figure, Operand, Other};
 use crate::metric::Origin;
 use crate::results::Results;
 use resample::{Sample, Tallies};
+use words::compared;
 
 pub(crate) use resample::{LEAST, drawn, ends};
 pub use resample::{Method, Sampled};
+pub(crate) use words::short;
 
 /// The judgement of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +149,8 @@ struct Check {
     at: (f64, Option<f64>),
     left: usize,
     right: Vec<Side>,
+    /// True if both sides are equal as drawn.
+    is_equal: bool,
 }
 
 /// The rule by which sides compare.
@@ -261,7 +266,13 @@ impl<'a> Checks<'a> {
                         for &(value_2, x_2) in &left[first + 1..] {
                             let right = vec![Side::Of(value_2)];
                             let at_both = (x_1, Some(x_2));
-                            checks.all.push(Check { figure: at, at: at_both, left: value_1, right });
+                            checks.all.push(Check {
+                                figure: at,
+                                at: at_both,
+                                left: value_1,
+                                right,
+                                is_equal: false,
+                            });
                         }
                     }
                 }
@@ -280,7 +291,9 @@ impl<'a> Checks<'a> {
                         let right: Option<Vec<Side>> =
                             rights.iter().map(|sides| sides.get(place).copied()).collect();
                         let Some(right) = right else { continue };
-                        checks.all.push(Check { figure: at, at: (x, None), left, right });
+                        let at_x = (x, None);
+                        let is_equal = false;
+                        checks.all.push(Check { figure: at, at: at_x, left, right, is_equal });
                     }
                 }
             }
@@ -327,7 +340,8 @@ impl<'a> Checks<'a> {
     }
 
     /// Counts the checks that agree in a draw of systems: those that do for certain, and those that
-    /// may. Equal sides of two series prove nothing: they count in the second number alone.
+    /// may. Where sides that differ as drawn are equal, neither is proved: the systems that differ
+    /// were left out.
     fn count(&self, of: &[Option<f64>], gaps: &mut [Vec<f64>]) -> (usize, usize) {
         let (mut certain, mut possible) = (0, 0);
         for (check, gaps) in self.all.iter().zip(gaps) {
@@ -336,9 +350,11 @@ impl<'a> Checks<'a> {
                 continue;
             };
             gaps.push(gap);
-            let equal_is_evidence = self.rule.equal_agrees() && !self.is_of_series;
+            let equal_agrees = self.rule.equal_agrees();
+            let equal_is_evidence = equal_agrees && (check.is_equal || !self.is_of_series);
             certain += usize::from(gap > 0.0 || (gap == 0.0 && equal_is_evidence));
-            possible += usize::from(gap >= 0.0);
+            let equal_is_open = equal_agrees || !check.is_equal;
+            possible += usize::from(gap > 0.0 || (gap == 0.0 && equal_is_open));
         }
         (certain, possible)
     }
@@ -362,11 +378,10 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
     let seen = Sample::statistics(&checks.values, None);
     let mut even = 0;
     let mut all = std::mem::take(&mut checks.all);
-    all.retain(|check| {
+    all.retain_mut(|check| {
         // Omit points where a side was not measured.
-        if checks.worst(check, &seen).is_none() {
-            return false;
-        }
+        let Some((.., gap)) = checks.worst(check, &seen) else { return false };
+        check.is_equal = gap == 0.0;
         let is_even = checks.is_even(check, &seen);
         even += usize::from(is_even);
         !is_even
@@ -419,75 +434,5 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
         compared: compared(experiment, claim),
         against: against.collect(),
         points,
-    }
-}
-
-fn compared(experiment: &Experiment, claim: &Claim) -> String {
-    let operand = |operand: &Operand| {
-        let label = &experiment.series[operand.series].label;
-        let there = operand
-            .figure
-            .map_or(String::new(), |at| format!(" in {}", experiment.figures[at].name));
-        match &operand.metric {
-            Some(metric) => format!("{metric} of {label}{there}"),
-            None => format!("{label}{there}"),
-        }
-    };
-    let others = |others: &[Other]| {
-        let each = others.iter().map(|other| match other {
-            Other::Series(other) => operand(other),
-            Other::Value(value) => short(*value),
-        });
-        each.collect::<Vec<_>>().join(" and ")
-    };
-    let left = operand(&claim.left);
-    match &claim.comparison {
-        Comparison::Below(right) => format!("{left} is below {}", others(right)),
-        Comparison::AtMost(right) => format!("{left} is at most {}", others(right)),
-        Comparison::Above(right) => format!("{left} is above {}", others(right)),
-        Comparison::AtLeast(right) => format!("{left} is at least {}", others(right)),
-        Comparison::Equals(right) => format!("{left} is equal to {}", others(right)),
-        Comparison::Like(right, factor) => {
-            format!("{left} is within a factor of {} of {}", short(*factor), others(right))
-        }
-        Comparison::Flat(factor) => {
-            format!("{left} stays within a factor of {}", short(*factor))
-        }
-        Comparison::Rises => format!("{left} rises"),
-        Comparison::Falls => format!("{left} falls"),
-    }
-}
-
-/// Formats a number with four significant digits, without trailing zeros.
-pub(crate) fn short(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    // Round first: 9.99999 becomes 10.
-    let value: f64 = format!("{value:.3e}").parse().unwrap_or(value);
-    let size = value.abs();
-    if !(1e-4..1e7).contains(&size) {
-        let text = format!("{value:e}");
-        return text;
-    }
-    value.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.1 + 0.2, "0.3"),
-            (0.012_345_6, "0.01235"),
-            (9.999_99, "10"),
-            (1234.567, "1235"),
-            (0.000_012_3, "1.23e-5"),
-        ] {
-            assert_eq!(short(value), text);
-        }
     }
 }

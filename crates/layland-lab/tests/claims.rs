@@ -179,6 +179,23 @@ fn often_is_a_share_of_the_points_and_flat_compares_each_two() {
     assert_eq!(one(&judged, "flat").agree, 2);
 }
 
+/// Sides that are equal in every system are equal in every draw: the claim that one is larger does
+/// not hold.
+#[test]
+fn what_is_equal_in_every_system_is_not_larger() {
+    let experiment = experiment();
+    let results = results(10, |_, set, _| set as f64 + 1.0);
+    let judged = judge(&experiment, &results);
+    let often = one(&judged, "often");
+    let sampled = often.sampled.expect("it is sampled");
+    assert_eq!((often.judgement, sampled.low, sampled.high), (Judgement::Fails, 0, 0));
+    let equal = EXPERIMENT.replace("is = \"above\"", "is = \"equal to\"");
+    let experiment = read("two", "two.toml", equal.as_bytes(), &Registry::standard())
+        .unwrap_or_else(|report| panic!("{}", report.plain()));
+    let judged = judge(&experiment, &results);
+    assert_eq!(one(&judged, "often").judgement, Judgement::Holds);
+}
+
 /// A claim about every system says how many may be against it where none was.
 #[test]
 fn none_of_ten_systems_may_still_be_many() {

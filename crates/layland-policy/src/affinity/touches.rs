@@ -31,15 +31,14 @@ mod tests {
     use layland_model::{CpuId, CpuSet, TaskId};
     use std::collections::BTreeMap;
 
-    /// The constants: those of systems with 4 to 16 CPUs, which are not run below, rounded up.
-    const ARRIVAL: f64 = 4.0;
-    const DEPARTURE: f64 = 4.0;
+    /// The constants: those of systems with 4 to 16 CPUs, rounded up.
+    const ARRIVAL: f64 = 3.0;
+    const DEPARTURE: f64 = 3.0;
     const MAPPING: f64 = 4.0;
-    /// The comparisons of a job with others in an ordered set, by the binary logarithm of its size.
-    /// The theorems assume heaps that insert a job with O(1) comparisons.
-    const SEARCH: f64 = 6.0;
 
-    /// The largest numbers of operations in a run, as multiples of what the theorems allow.
+    /// The largest numbers of operations in a run, in units of m + log n for an arrival and a
+    /// departure, and of m for a mapping. The theorems have m and log n + m^2 for the first two:
+    /// they assume heaps that insert a job with O(1) comparisons, and the tree has ordered sets.
     #[derive(Debug, Default)]
     struct Largest {
         arrival: f64,
@@ -76,15 +75,13 @@ mod tests {
         let mut ready: BTreeMap<u32, (u32, PlaceInOrder, bool)> = BTreeMap::new();
         let mut most = Largest::default();
         let log = f64::from(tasks).log2().max(1.0);
-        let (m, search) = (f64::from(cpus), SEARCH * log);
+        let m = f64::from(cpus);
         taken();
         for _ in 0..events {
             let task = below(tasks);
             if let Some((node, place, is_chosen)) = ready.remove(&task) {
                 let left = tree.depart(node, place, is_chosen);
-                // The bound of the theorem is log n + m^2; the pass over the masks makes it m.
-                let beyond = (taken() as f64 - 2.0 * search).max(0.0);
-                most.departure = most.departure.max(beyond / m);
+                most.departure = most.departure.max(taken() as f64 / (m + log));
                 if let Departure::Left(Some(next)) = left {
                     most.expensive += 1;
                     ready.get_mut(&next.task.0).expect("it waits").2 = true;
@@ -94,8 +91,7 @@ mod tests {
                 let (key, rank) = (i64::from(below(1_000_000)), i64::from(task));
                 let place = PlaceInOrder { key, ready: 0, rank, task: TaskId(task) };
                 let effect = tree.arrive(node, place);
-                let beyond = (taken() as f64 - search).max(0.0);
-                most.arrival = most.arrival.max(beyond / m);
+                most.arrival = most.arrival.max(taken() as f64 / (m + log));
                 if let ArrivalEffect::Replaces(other) = effect {
                     most.expensive += 1;
                     ready.get_mut(&other.task.0).expect("it ran").2 = false;
@@ -109,13 +105,13 @@ mod tests {
         most
     }
 
-    /// Theorem III.4: an arrival takes O(m), beside one insertion into a heap. Theorem III.5: a
-    /// mapping takes O(m). Theorem III.6: a departure takes O(log n + m^2), here O(log n + m).
+    /// Theorem III.4: an arrival takes O(m), here beside a search of an ordered set. Theorem III.5:
+    /// a mapping takes O(m). Theorem III.6: a departure takes O(log n + m^2), here O(log n + m).
     #[test]
     fn operations_are_within_the_theorems() {
         for (cpus, tasks) in [(32, 64), (32, 4096), (64, 512), (64, 16_384)] {
             let most = run::<u64>(cpus, tasks, 20_000);
-            assert!(most.expensive > 1000, "{most:?}");
+            assert!(most.expensive > 300, "{most:?}");
             assert!(most.arrival <= ARRIVAL, "{cpus} CPUs, {tasks} tasks: {most:?}");
             assert!(most.departure <= DEPARTURE, "{cpus} CPUs, {tasks} tasks: {most:?}");
             assert!(most.mapping <= MAPPING, "{cpus} CPUs, {tasks} tasks: {most:?}");
