@@ -4,10 +4,10 @@
 
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
-use layland_model::{CpuId, CpuSet, Rate, Service, System, TaskId, Time};
-use layland_sim::{SimOptions, simulate};
+use layland_model::{Behaviour, CpuId, CpuSet, Duration, Rate, Service, System, TaskId, Time};
+use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::registry;
-use layland_trace::{Errno, Trace};
+use layland_trace::{Errno, Segment, Trace};
 
 fn system(name: &str) -> System {
     let demo = demo(name).expect("a bundled task set");
@@ -203,6 +203,153 @@ fn example_5_late_with_affinities() {
     let repaired = run(&system, &format!("dl-sp{start}"), 4);
     assert_eq!(schedule(&repaired, tau(2)), [(0, 0, 2), (1, 2, 4)]);
     assert_eq!(schedule(&repaired, tau(1)), [(0, 2, 4)]);
+}
+
+/// The releases of `tau1`, `tau3` and `tau5` that make `tau2` and `tau4` later and later, up to a time in milliseconds.
+///
+/// Two jobs of tied threads make an attack. They wait until `tau2` and `tau4` are so late that the deadlines of the two
+/// tied threads come first, which happens to both at nearly the same time. Only the third CPU is left then, so that one
+/// of the two waits. Each of the four attacks of a round costs 1 ms. The rounds get longer by 8 ms, since the tied
+/// threads wait for longer.
+fn attacks(until: i64) -> [Vec<i64>; 3] {
+    let mut at: [Vec<i64>; 3] = Default::default();
+    for k in (0..).take_while(|&k| round(k) < until) {
+        let length = 8 + 2 * k;
+        let [first, second, third, fourth] =
+            [0, length, 2 * length, 3 * length + 2].map(|after| round(k) + after);
+        at[0].extend([first, third + 1]);
+        at[1].extend([first, second, third, fourth + 1]);
+        at[2].extend([second, fourth]);
+    }
+    at
+}
+
+/// The beginning of round `k`, in milliseconds.
+fn round(k: i64) -> i64 {
+    4 * (k + 4) * (k + 4) - 63
+}
+
+/// Returns Example 5 with these releases of the tied threads, in milliseconds.
+fn released(at: [Vec<i64>; 3]) -> System {
+    let mut system = system("affinity-defect");
+    for (task, times) in [tau(1), tau(3), tau(5)].into_iter().zip(at) {
+        let apart = times.windows(2).all(|pair| pair[1] - pair[0] >= 6);
+        assert!(apart, "the sporadic tasks keep their periods");
+        let times = times.into_iter().map(Time::from_ms).collect();
+        system.tasks[task].behaviour = Behaviour::Explicit(times);
+    }
+    system
+}
+
+/// Returns by how much the latest job of `tau2` and `tau4` is late that has ended by a time, in milliseconds.
+fn latest(trace: &Trace, until: i64) -> i64 {
+    let both = [tau(2), tau(4)].into_iter().flat_map(|task| jobs(trace, task));
+    both.filter(|&(.., end)| end <= until).map(|(_, due, end)| end - due).max().unwrap_or(0)
+}
+
+/// Returns the time that `tau2` and `tau4` get between two instants, in milliseconds.
+fn received(trace: &Trace, from: i64, to: i64) -> i64 {
+    let own = trace.segments.iter().filter(|piece| [tau(2), tau(4)].contains(&piece.job.task));
+    let ms = |at: Time| (at.ns() / 1_000_000).clamp(from, to);
+    own.map(|piece| ms(piece.end) - ms(piece.start)).sum()
+}
+
+/// The claim of the paper: "this pattern can repeat indefinitely". `lag_reset` is off, as in its Fig. 1.
+///
+/// At the start of each round no tied thread has a job, `tau2` and `tau4` are on CPUs 0 and 1 in the middle of jobs
+/// that were due `2 k - 1` ms ago, and they have exchanged their CPUs since the round before. Decisions compare
+/// deadlines. Each round is 8 ms longer than the one before, so that the tied threads wait for as much longer as the
+/// two others are later: the next round is like this one, and there is no end.
+#[test]
+fn example_5_an_adversary_makes_it_later_and_later() {
+    let dl = run(&released(attacks(100_000)), "dl", 100_000);
+    assert_eq!([1, 10, 100].map(|s| latest(&dl, 1000 * s)), [25, 92, 308]);
+    assert!(latest(&dl, 100_000) > latest(&dl, 10_000));
+    let rounds: Vec<i64> = (0..).take_while(|&k| round(k + 1) <= 100_000).collect();
+    assert!(rounds.len() > 150, "{}", rounds.len());
+    for &k in &rounds {
+        let now = round(k);
+        let at = |task| {
+            let here = |piece: &&Segment| {
+                piece.job.task == task
+                    && piece.start < Time::from_ms(now)
+                    && Time::from_ms(now) < piece.end
+            };
+            let piece = dl.segments.iter().find(here).expect("it runs");
+            let record = dl.jobs.iter().find(|record| record.job.id == piece.job);
+            (piece.cpu.0, now - record.expect("it is recorded").job.deadline.ns() / 1_000_000)
+        };
+        let own = (k % 2) as u32;
+        assert_eq!([at(tau(2)), at(tau(4))], [(own, 2 * k - 1), (1 - own, 2 * k - 1)], "round {k}");
+        let length = round(k + 1) - now;
+        assert_eq!(received(&dl, now, round(k + 1)), 2 * length - 4, "round {k}");
+    }
+    // The repair is not impressed.
+    let repaired = run(&released(attacks(100_000)), "dl-sp", 100_000);
+    assert_eq!((refused(&repaired), repaired.answers.len()), (0, 0));
+    assert!(repaired.jobs.iter().all(|record| !record.missed(repaired.over)));
+}
+
+/// The file of the page has the same releases.
+#[test]
+fn example_5_the_file_is_what_the_adversary_chose() {
+    let text = include_str!("../../../../cases/tang2021.in/adversary.toml");
+    let file = read("adversary.toml", text.as_bytes(), Format::Toml, &Host::default()).unwrap();
+    let expected = released(attacks(10_000));
+    for (task, own) in expected.tasks.iter() {
+        let there = &file.system.tasks[task];
+        assert_eq!((&there.behaviour, &there.affinity), (&own.behaviour, &own.affinity));
+        assert_eq!((&there.wcet, there.period, there.rank), (&own.wcet, own.period, own.rank));
+    }
+}
+
+/// With `lag_reset=on` a late server gets a deadline in the future, so that tied threads need not wait for long, and
+/// releases 10 ms apart are enough. A recurring state proves that 8 of 200 ms are lost for ever.
+#[test]
+fn example_5_is_late_for_ever_with_lag_reset() {
+    let every_10_ms = |first: i64| (0..1000).map(|k| first + 10 * k).collect::<Vec<i64>>();
+    let system = released([1, 3, 1].map(every_10_ms));
+    let trace = run(&system, "dl:lag_reset=on", 10_000);
+    let lost = |from: i64, to: i64| 2 * (to - from) - received(&trace, from, to);
+    for from in (100..10_000).step_by(100).filter(|from| from + 100 <= 10_000) {
+        assert_eq!(lost(from, from + 100), 8, "from {from} ms on");
+    }
+    // The same releases as periodic tasks have a state that recurs.
+    let text = include_str!("../../../../cases/tang2021.in/every-10ms.toml");
+    let file = read("every-10ms.toml", text.as_bytes(), Format::Toml, &Host::default()).unwrap();
+    let mut periodic = file.system;
+    for task in [tau(2), tau(4)] {
+        periodic.tasks[task].behaviour = Behaviour::Hog;
+    }
+    let policy = registry().build("dl:lag_reset=on", &periodic).unwrap();
+    let horizon = Horizon::Recurrence { at_most: Time::from_ms(10_000) };
+    let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
+    let outcome = simulate(&periodic, policy, &mut Trace::default(), &options).unwrap();
+    let cycle = outcome.cycle.expect("the state recurs");
+    let [from, length] = [cycle.from.ns(), cycle.length.ns()].map(|ns| ns / 1_000_000);
+    let again = run(&periodic, "dl:lag_reset=on", from + length);
+    assert_eq!(100 * (2 * length - received(&again, from, from + length)), 8 * length);
+    // Without the rule the attacks cost nothing once both are late.
+    let without = run(&system, "dl", 10_000);
+    assert_eq!(2 * 1000 - received(&without, 9_000, 10_000), 0);
+}
+
+/// With the releases of the bundled set lateness is bounded: the state recurs, with either rule.
+#[test]
+fn example_5_is_bounded_with_periodic_releases() {
+    for (spec, every, late) in
+        [("dl", 18, 7), ("dl:lag_reset=on", 48, 4), ("dl:start=0,0,1,2,2", 18, 5)]
+    {
+        let system = system("affinity-defect");
+        let policy = registry().build(spec, &system).unwrap();
+        let horizon = Horizon::Recurrence { at_most: Time::from_ms(10_000) };
+        let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
+        let outcome = simulate(&system, policy, &mut Trace::default(), &options).unwrap();
+        let cycle = outcome.cycle.expect("the state recurs");
+        let trace = run(&system, spec, (cycle.from + cycle.length).ns() / 1_000_000);
+        let most = (1..=5).map(|task| tardiness(&trace, tau(task))).max();
+        assert_eq!((cycle.length, most), (Duration::from_ms(every), Some(late)), "{spec}");
+    }
 }
 
 #[test]
