@@ -229,6 +229,8 @@ PREEMPTIVE = {"nonpreemptive": OFF}
 LOCKS = ("none", "pip", "pcp", "ipcp", "mpcp", "dpcp", "fmlp+", "msrp")
 SHARE = r"[0-9]{1,30}([.][0-9]{1,30}|/0*[1-9][0-9]{0,29})?"
 QUEUES = {"tie": ("running", "rank", "fifo"), "lag_reset": ON + OFF, "start": r"[0-9+]*"}
+# Of threads that are placed by other rules nothing is shown.
+PRINTED = {"limit": "1(/1)?", "place": ("printed",), "fit": ("first",)}
 # No analysis covers changes while the system runs, so that the versions of the kernel make no difference.
 RESERVED = {
     **QUEUES, "ac": ON + OFF, "limit": SHARE, "exhaust": ("throttle",), "grub": ON + OFF, "umax": SHARE,
@@ -259,8 +261,8 @@ POLICIES = {
     "federated": {"sizing": ("graham", "long", "path", "order", "chains", "order-chains", "li")},
     "dl": {**RESERVED, **KERNEL},
     "dl-sp": RESERVED,
-    "apedf": {**QUEUES, "fallback": ON + OFF},
-    "a2pedf": {**QUEUES, "fallback": ON + OFF},
+    "apedf": {**QUEUES, "fallback": ON + OFF, **PRINTED},
+    "a2pedf": {**QUEUES, "fallback": ON + OFF, **PRINTED},
     # Tasks that are packed by hand may not fit.
     "run": {"fit": FITS, "dual_fit": FITS, "fill": ("largest", "order"), "packing": (), "duals": ()},
     "qps": {"fit": ("ffd", "bfd", "wfd", "nfd", "efd"), "master": ("stay", "edf"), "packing": ()},

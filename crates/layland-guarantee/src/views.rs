@@ -348,7 +348,10 @@ const WCETS_EARLIER: &str = "the WCETs count, which are below the budgets, and d
 /// Returns true if the options change the behaviour of threads so that the theory of their policy
 /// does not apply: they reclaim, their budgets do not end, or CPUs change their speeds.
 pub(crate) fn is_another_theory(system: &System, options: &KernelOptions) -> bool {
-    options.scales_speeds || options.reclaims_in(system) || options.postpones
+    options.scales_speeds
+        || options.reclaims_in(system)
+        || options.postpones
+        || !options.places_as_printed
 }
 
 /// The reservations of the threads on CPUs that lend to each other.
@@ -464,6 +467,9 @@ pub(crate) fn of_threads(
         return Err(
             "with grub_pa the CPUs change their speeds, which no test covers (Defect 2 of Tang et al. 2021)",
         );
+    }
+    if !options.places_as_printed {
+        return Err("with limit, place or fit threads are placed by rules that no test is about");
     }
     if options.postpones {
         return Err(

@@ -3,9 +3,23 @@
 //!
 //! [`apedf`] places threads at the arrivals of their jobs; under [`a2pedf`], a CPU that runs out of
 //! work also pulls a waiting thread.
+//!
+//! The algorithms are printed in the paper, and the authors have published the kernel that they
+//! measured (github.com/thymbahutymba/linux, branch v5.7-apedf). The two differ, and the options
+//! `limit`, `place` and `fit` say which is meant. The facts are from that kernel; the code is not.
+//!
+//! | | as printed | that kernel |
+//! |---|---|---|
+//! | a CPU is overloaded | above 1 | above 0.95 (`limit`) |
+//! | a thread that wakes up on an overloaded CPU moves | always | if it cannot run at once |
+//! | waiting threads are pushed from an overloaded CPU | never | see [`apedf`] |
+//! | a thread that is late and goes on | is placed again | stays |
+//! | a preempted thread | can be pulled | waits where it is |
+//! | a pull | takes one thread | takes an earlier one from each further CPU |
 
 pub mod a2pedf;
 pub mod apedf;
+pub(crate) mod placement;
 
 use crate::deadline::ABENI_BUTTAZZO;
 use crate::deadline::options::{QUEUE_TIES, lag_reset, start, tie};
@@ -36,6 +50,33 @@ pub(crate) fn fallback() -> OptionInfo {
     )
 }
 
+fn limit() -> OptionInfo {
+    OptionInfo::new(
+        "limit",
+        "the bandwidth above which a CPU is overloaded, at most 1 (default 1, as printed; the kernel of the authors \
+           has 19/20)",
+        Values::Rate,
+    )
+}
+
+fn place() -> OptionInfo {
+    OptionInfo::new(
+        "place",
+        "the jobs that are placed again on an overloaded CPU: printed (default: each, as in Algorithm 1), waiting \
+           (those that cannot run at once), or kernel (as waiting, with the pushes and pulls of the kernel of the \
+           authors)",
+        Values::one_of(["printed", "waiting", "kernel"]),
+    )
+}
+
+fn fit() -> OptionInfo {
+    OptionInfo::new(
+        "fit",
+        "the CPU that is taken of those that a thread fits on: first (default), or worst (the emptiest)",
+        Values::one_of(["first", "worst"]),
+    )
+}
+
 /// Returns both policies, in the order in which lists show them.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let apedf = PolicyInfo::new(
@@ -56,7 +97,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             .breaking_ties(format!(
                 "{QUEUE_TIES}; of CPUs that suit a thread alike, the lowest is taken"
             ))
-            .with_options([fallback(), tie(), lag_reset(), start()])
+            .with_options([fallback(), limit(), place(), fit(), tie(), lag_reset(), start()])
             .citing([STEVANATO, Citation::ABENI_CUCINOTTA, ABENI_BUTTAZZO])
     };
     vec![complete(apedf), complete(a2pedf)]

@@ -6,8 +6,13 @@
 //! The printed algorithm compares `d^j`, the deadline that CPU `j` runs. The text defines `d'^j`,
 //! the deadline of the first waiting thread, but never uses it. The authors must mean `d'^j`, so
 //! this implementation uses it. Ties go to the lowest CPU.
+//!
+//! With `place=kernel` a thread that was preempted is not pulled. A pull goes on to the CPUs that
+//! follow, and takes a thread from each of them that is earlier than the one before; with `fit=worst`
+//! it takes the earliest thread of any CPU, overloaded or not, that fits.
 
 use super::apedf::{ApEdf, build};
+use super::placement::{Fit, Place};
 use crate::Refusal;
 use crate::deadline::runqueues::{Rules, RunQueues, Threads};
 use crate::info::{PolicyOptions, SystemRefusal};
@@ -26,10 +31,47 @@ pub fn a2pedf(system: &System, options: &PolicyOptions) -> Result<Threads<A2pEdf
 #[derive(Clone, Debug)]
 pub struct A2pEdf(ApEdf);
 
+impl A2pEdf {
+    /// The pull of the kernel of the authors, for a CPU with an empty queue.
+    fn pull_as_kernel(&self, rq: &mut RunQueues, c: CpuId, cluster: usize) {
+        let worst = self.0.0.fit == Fit::Worst;
+        let mut earliest = Time::NEVER;
+        let mut best = None;
+        for j in rq.usable[cluster].clone().iter().filter(|&j| j != c) {
+            let Some(load) = &rq.load else { return };
+            if !worst && !load.overloaded().contains(j) {
+                continue;
+            }
+            let Some(p) = rq.pushable(j, |thread| !thread.started && thread.mask.contains(c))
+            else {
+                continue;
+            };
+            let d = rq.deadline(p);
+            // A thread that is about to run on its own CPU stays there.
+            let runs_soon = rq.running(j).is_some_and(|running| d < rq.deadline(running));
+            if d >= earliest || runs_soon || worst && !load.fits(c, &rq.threads[p].u) {
+                continue;
+            }
+            earliest = d;
+            if worst {
+                best = Some(p);
+            } else {
+                rq.move_to(p, c, MoveReason::Pulled);
+            }
+        }
+        if let Some(p) = best {
+            rq.move_to(p, c, MoveReason::Pulled);
+        }
+    }
+}
+
 impl Rules for A2pEdf {
     /// Algorithm 2.
     fn pull(&mut self, rq: &mut RunQueues, c: CpuId) {
         let Some(cluster) = rq.cluster_of(c).filter(|_| rq.is_empty(c)) else { return };
+        if self.0.0.place == Place::Kernel {
+            return self.pull_as_kernel(rq, c, cluster);
+        }
         let mut best: Option<(Time, TaskId)> = None;
         let Some(load) = &rq.load else { return };
         for j in load.overloaded().iter().filter(|&j| j != c) {
@@ -60,7 +102,9 @@ impl Rules for A2pEdf {
     fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId) {
         self.0.bypassed(rq, p);
     }
-    fn push(&mut self, _rq: &mut RunQueues, _c: CpuId) {}
+    fn push(&mut self, rq: &mut RunQueues, c: CpuId) {
+        self.0.push(rq, c);
+    }
     fn admit(&mut self, rq: &mut RunQueues, p: TaskId) -> Result<(), Refusal> {
         self.0.admit(rq, p)
     }

@@ -10,9 +10,23 @@
 //! placed at each arrival of a job: when it enters, wakes up or is replenished, and when it
 //! continues after its deadline without blocking. It never moves otherwise, and nothing is pushed.
 //!
+//! With `place=waiting` a thread stays on an overloaded CPU if it can run there at once. With
+//! `place=kernel` threads also wait for pushes, as in the kernel of the authors
+//! ([`super`] has the table):
+//!
+//! 1. A thread that wakes up, and cannot run at once on its overloaded CPU, goes to the CPU on which
+//!    it fits, or else (`fallback`) to the one that global EDF would take.
+//! 2. A CPU that begins to run a thread, and is overloaded, pushes its earliest waiting thread in
+//!    the same way, for as long as one finds a place. A thread that has run since it was queued, and
+//!    was preempted, is not pushed.
+//! 3. So does a CPU with a thread that woke up behind the running one, and once if a thread of it was
+//!    replenished. A thread that is late and goes on stays.
+//!
 //! Ties go to the lowest CPU, as in the paper's loops. Each cluster is scheduled on its own.
 
+use super::placement::{Fit, Place, Placement};
 use crate::Refusal;
+use crate::deadline::linux::{self, OwnThread};
 use crate::deadline::options::{KernelOptions, run_queues};
 use crate::deadline::parameters::check_reservation;
 use crate::deadline::runqueues::{Renewal, Rules, RunQueues, Threads};
@@ -38,18 +52,18 @@ pub(super) fn build(
         return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
     }
     let stated = KernelOptions::of(Algorithm::AdaptivePartitioning, options)?;
+    let placement = Placement::of(options)?;
     let mut rq = run_queues(system, &stated)?;
-    rq.keep_load();
-    Ok((rq, ApEdf { fallback: options.switch("fallback", true)? }))
+    rq.keep_load(placement.limit.clone());
+    rq.remembers_starts = placement.place == Place::Kernel;
+    Ok((rq, ApEdf(placement)))
 }
 
 /// The rules of **apEDF**: see the file header.
 #[derive(Clone, Debug)]
-pub struct ApEdf {
-    fallback: bool,
-}
+pub struct ApEdf(pub(super) Placement);
 
-/// Returns true if `U_j > 1`.
+/// Returns true if `U_j > U^lub`.
 fn is_overloaded(rq: &RunQueues, j: CpuId) -> bool {
     rq.load.as_ref().is_some_and(|load| load.overloaded().contains(j))
 }
@@ -63,7 +77,30 @@ fn running_deadline(rq: &RunQueues, j: CpuId) -> Time {
     }
 }
 
+/// Returns true if a thread that is queued on its CPU now will wait there.
+fn has_to_wait(rq: &RunQueues, p: TaskId) -> bool {
+    let thread = &rq.threads[p];
+    rq.curr[thread.cpu].is_some_and(|running| {
+        !rq.threads[running].migrates || thread.server.deadline() >= rq.deadline(running)
+    })
+}
+
 impl ApEdf {
+    /// Lines 4-8: returns a CPU on which `p` fits. The load of its own CPU already includes its
+    /// bandwidth.
+    fn fitting(&self, rq: &RunQueues, p: TaskId, allowed: &CpuSet) -> Option<CpuId> {
+        let thread = &rq.threads[p];
+        let own = thread.cpu;
+        let load = rq.load.as_ref()?;
+        match self.0.fit {
+            Fit::First => {
+                let here = (allowed.contains(own) && !is_overloaded(rq, own)).then_some(own);
+                here.into_iter().chain(load.first_fit(&thread.u, allowed)).min()
+            }
+            Fit::Worst => load.worst_fit(&thread.u, allowed, own),
+        }
+    }
+
     /// Algorithm 1: returns the CPU that queues the next job of `p`, which is not queued.
     fn select_rq(&self, rq: &RunQueues, p: TaskId) -> CpuId {
         let thread = &rq.threads[p];
@@ -76,15 +113,12 @@ impl ApEdf {
         if thread.placed && allowed.is_empty() {
             return own;
         }
-        // Lines 4-8: first fit. The load of the thread's own CPU already includes its bandwidth.
-        let here = (allowed.contains(own) && !is_overloaded(rq, own)).then_some(own);
-        let fit = rq.load.as_ref().and_then(|load| load.first_fit(&thread.u, &allowed));
-        if let Some(j) = here.into_iter().chain(fit).min() {
+        if let Some(j) = self.fitting(rq, p, &allowed) {
             return j;
         }
         // Lines 9-17: no CPU fits, so fall back to global EDF: preempt the latest deadline. Only
         // the CPU with the latest deadline of all is considered, even if `p` may not use it.
-        if self.fallback {
+        if self.0.fallback {
             let cpus = rq.usable[thread.cluster].iter();
             let later = |h: Option<(CpuId, Time)>, j: CpuId| {
                 let d_j = running_deadline(rq, j);
@@ -102,11 +136,70 @@ impl ApEdf {
     }
 
     fn place(&mut self, rq: &mut RunQueues, p: TaskId) {
-        let c = self.select_rq(rq, p);
+        let may_stay = self.0.place == Place::Waiting && rq.threads[p].placed;
+        let c =
+            if may_stay && !has_to_wait(rq, p) { rq.threads[p].cpu } else { self.select_rq(rq, p) };
         rq.threads[p].placed = true;
         rq.set_cpu(p, c, MoveReason::Placed);
         rq.enqueue(p);
         rq.preempt_check(c);
+    }
+
+    /// Point 1 of the file header.
+    fn place_as_kernel(&mut self, rq: &mut RunQueues, p: TaskId) {
+        let is_first = !std::mem::replace(&mut rq.threads[p].placed, true);
+        let own = rq.threads[p].cpu;
+        if is_first || is_overloaded(rq, own) && has_to_wait(rq, p) {
+            let allowed = rq.allowed(p);
+            let to = self.fitting(rq, p, &allowed).or_else(|| self.later(rq, p));
+            if let Some(to) = to {
+                rq.set_cpu(p, to, MoveReason::Placed);
+            }
+        }
+        let c = rq.threads[p].cpu;
+        rq.enqueue(p);
+        rq.preempt_check(c);
+        if !rq.needs(c) {
+            self.push_all(rq, c);
+        }
+    }
+
+    /// Returns the CPU that global EDF would take for `p`, if it falls back to that.
+    fn later(&self, rq: &mut RunQueues, p: TaskId) -> Option<CpuId> {
+        let d = rq.deadline(p);
+        let found =
+            if self.0.fallback { linux::find_later(rq, p, OwnThread::Counts) } else { None };
+        found.filter(|&to| rq.earliest(to).is_none_or(|earliest| d < earliest))
+    }
+
+    /// Pushes the earliest thread that waits on an overloaded CPU and was not preempted. Returns
+    /// true if it found a place.
+    fn push_one(&self, rq: &mut RunQueues, c: CpuId) -> bool {
+        if !is_overloaded(rq, c) {
+            return false;
+        }
+        let Some(p) = rq.pushable(c, |thread| !thread.started) else { return false };
+        let allowed = rq.allowed(p);
+        let to = match self.fitting(rq, p, &allowed) {
+            Some(to) => Some(to),
+            // The running thread gives way, and is not pushed.
+            None if rq.running(c).is_some_and(|running| {
+                rq.threads[running].migrates && rq.deadline(p) < rq.deadline(running)
+            }) =>
+            {
+                rq.set_need(c);
+                None
+            }
+            None => self.later(rq, p),
+        };
+        let Some(to) = to.filter(|&to| to != c) else { return false };
+        rq.move_to(p, to, MoveReason::Pushed);
+        rq.preempt_check(to);
+        true
+    }
+
+    fn push_all(&self, rq: &mut RunQueues, c: CpuId) {
+        while self.push_one(rq, c) {}
     }
 }
 
@@ -115,16 +208,37 @@ impl Rules for ApEdf {
         true
     }
     fn woken(&mut self, rq: &mut RunQueues, p: TaskId) {
-        self.place(rq, p);
+        match self.0.place {
+            Place::Printed | Place::Waiting => self.place(rq, p),
+            Place::Kernel => self.place_as_kernel(rq, p),
+        }
     }
     fn replenished(&mut self, rq: &mut RunQueues, p: TaskId) {
-        self.place(rq, p);
+        match self.0.place {
+            Place::Printed | Place::Waiting => self.place(rq, p),
+            Place::Kernel => {
+                let c = rq.threads[p].cpu;
+                rq.enqueue(p);
+                rq.preempt_check(c);
+                self.push_one(rq, c);
+            }
+        }
     }
     fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId) {
-        self.place(rq, p);
+        match self.0.place {
+            Place::Printed | Place::Waiting => self.place(rq, p),
+            Place::Kernel => {
+                rq.enqueue(p);
+                rq.preempt_check(rq.threads[p].cpu);
+            }
+        }
     }
     fn pull(&mut self, _rq: &mut RunQueues, _c: CpuId) {}
-    fn push(&mut self, _rq: &mut RunQueues, _c: CpuId) {}
+    fn push(&mut self, rq: &mut RunQueues, c: CpuId) {
+        if self.0.place == Place::Kernel {
+            self.push_all(rq, c);
+        }
+    }
 
     fn admit(&mut self, _rq: &mut RunQueues, _p: TaskId) -> Result<(), Refusal> {
         Ok(())

@@ -7,6 +7,7 @@ use super::parameters::check_parameters;
 use super::price::Arith;
 use super::runqueues::{RunQueues, Tie};
 use crate::Refusal;
+use crate::adaptive::placement::Placement;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use layland_model::{Algorithm, CpuId, Rate, System, TaskId};
 
@@ -101,6 +102,9 @@ pub struct KernelOptions {
     pub arith: Arith,
     /// True if CPUs run at the speed that their active threads need (`grub_pa`).
     pub scales_speeds: bool,
+    /// True unless an adaptively partitioned policy places threads by other rules than those that are printed
+    /// (`limit`, `place`, `fit`).
+    pub places_as_printed: bool,
 }
 
 impl KernelOptions {
@@ -110,6 +114,10 @@ impl KernelOptions {
     /// If a value is not one that its option takes.
     pub fn of(algorithm: Algorithm, options: &PolicyOptions) -> Result<KernelOptions, Refusal> {
         let is_on_by_default = algorithm == Algorithm::SemiPartitionedDeadline;
+        let is_adaptive = algorithm == Algorithm::AdaptivePartitioning;
+        let places_as_printed = !is_adaptive || Placement::of(options)?.is_printed();
+        // The option of that name is about placement there; no thread is turned away.
+        let options = if is_adaptive { &options.without(&["limit"]) } else { options };
         let stated_limit = limit_of(options)?;
         let limit = options.switch("ac", is_on_by_default)?.then(|| stated_limit.clone());
         let umax = match options.text("umax") {
@@ -137,6 +145,7 @@ impl KernelOptions {
             lend: Lend::of(options)?,
             arith: Arith::of(options)?,
             scales_speeds: options.switch("grub_pa", false)?,
+            places_as_printed,
         })
     }
 

@@ -50,8 +50,8 @@ use super::server::ServerState;
 use super::sorted::Sorted;
 use crate::{Action, Note, TimerId};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, Service, Speed, System, TaskId, TaskMap,
-    Time,
+    CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, Rate, Service, Speed, System, TaskId,
+    TaskMap, Time,
 };
 use std::collections::BTreeSet;
 
@@ -95,6 +95,8 @@ pub(crate) struct RunQueues {
     pub cpudl: Vec<Cpudl>,
     /// `U_j`, if the policy needs it.
     pub load: Option<CpuLoads>,
+    /// True if a decision may depend on `started` of a thread.
+    pub remembers_starts: bool,
     sources: Sources,
     tie: Tie,
     lag_reset: bool,
@@ -153,6 +155,7 @@ impl RunQueues {
             cpudl: vec![Cpudl::default(); clusters.len()],
             clusters,
             load: None,
+            remembers_starts: false,
             sources: Sources::new(cpus),
             tie,
             lag_reset,
@@ -185,9 +188,10 @@ impl RunQueues {
         rq
     }
 
-    /// Maintains `load` from now on: the sum of the bandwidths of the threads of each CPU.
-    pub(crate) fn keep_load(&mut self) {
-        let mut load = CpuLoads::new(self.curr.len());
+    /// Maintains `load` from now on: the sum of the bandwidths of the threads of each CPU, which is
+    /// overloaded above this limit.
+    pub(crate) fn keep_load(&mut self, limit: Rate) {
+        let mut load = CpuLoads::new(self.curr.len(), limit);
         for thread in self.threads.values() {
             if thread.server.state != ServerState::Dead {
                 load.add(thread.cpu, &thread.u);
@@ -310,6 +314,7 @@ impl RunQueues {
             Tie::Running | Tie::Rank => i64::from(thread.seat),
         };
         thread.queued = true;
+        thread.started = self.curr[thread.cpu] == Some(p);
         thread.server.state = ServerState::Eligible;
         let (c, d) = (thread.cpu, thread.server.deadline());
         let queue = &mut self.queues[c];
@@ -460,6 +465,9 @@ impl RunQueues {
     fn switch_to(&mut self, c: CpuId, next: Option<TaskId>) {
         self.charge(c);
         self.curr[c] = next;
+        if let Some(p) = next {
+            self.threads[p].started = true;
+        }
         self.source_changed(c);
         // Nearly always the price is one, as before: skip the computation.
         if self.reclaims || self.speeds[c] != Speed::UNIT || self.prices[c] != Price::Unit {

@@ -50,6 +50,7 @@ mod msrp_by_demand;
 mod optimal;
 mod overheads;
 mod pfair;
+mod placement;
 mod planned;
 mod policies;
 mod programs;

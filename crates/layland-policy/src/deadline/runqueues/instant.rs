@@ -504,7 +504,9 @@ impl<R: Rules> Policy for Threads<R> {
             state.number(i64::from(thread.cpu.0));
             state.number(thread.cluster as i64);
             state.text(&thread.mask.to_string());
-            state.number(i64::from(thread.queued) | i64::from(thread.placed) << 1);
+            let started = rq.remembers_starts && thread.queued && thread.started;
+            let flags = [thread.queued, thread.placed, started].map(i64::from);
+            state.number(flags[0] | flags[1] << 1 | flags[2] << 2);
             state.number(i64::from(thread.job.is_some()));
             thread.save_dates(now, state);
         }

@@ -54,6 +54,8 @@ pub(crate) struct ReservedThread {
     pub mask: CpuSet,
     pub cpu: CpuId,
     pub queued: bool,
+    /// True if it has run since it was queued.
+    pub started: bool,
     /// True if its run queue was chosen before.
     pub placed: bool,
     /// True if it was admitted, and has not left.
@@ -105,6 +107,7 @@ impl ReservedThread {
             activity: Activity::Outside,
             mask,
             queued: false,
+            started: false,
             placed: false,
             admitted: false,
             seat,
