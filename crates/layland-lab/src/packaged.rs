@@ -34,6 +34,10 @@ pub const ALL: &[Packaged] = &[
     Packaged { name: "engines", text: include_str!("../experiments/engines.toml") },
     Packaged { name: "huang2014", text: include_str!("../experiments/huang2014.toml") },
     Packaged { name: "stevanato2021", text: include_str!("../experiments/stevanato2021.toml") },
+    Packaged {
+        name: "stevanato2021-kernel",
+        text: include_str!("../experiments/stevanato2021-kernel.toml"),
+    },
     Packaged { name: "tang2021", text: include_str!("../experiments/tang2021.toml") },
 ];
 
