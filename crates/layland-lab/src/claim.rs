@@ -109,7 +109,8 @@ pub struct JudgedPoint {
 impl JudgedPoint {
     /// Returns true if other systems could have given the opposite.
     pub fn is_open(&self) -> bool {
-        self.interval.is_none_or(|(low, high)| low <= 0.0 && high >= 0.0 && (low < high || !self.agrees))
+        self.interval
+            .is_none_or(|(low, high)| low <= 0.0 && high >= 0.0 && (low < high || !self.agrees))
     }
 }
 

@@ -174,8 +174,7 @@ fn distribution(
     figure: &Figure,
     series: usize,
 ) -> Vec<Point> {
-    let cells: Vec<&CellRows> =
-        shown(experiment, results, figure).map(|(_, cell)| cell).collect();
+    let cells: Vec<&CellRows> = shown(experiment, results, figure).map(|(_, cell)| cell).collect();
     let counts = tardiness(&cells, series);
     let total: u64 = counts.iter().map(|(_, count)| count).sum();
     let mut seen = 0;

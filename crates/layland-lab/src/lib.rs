@@ -65,8 +65,9 @@ pub use claim::{Judged, JudgedPoint, Judgement, Method, Sampled, judge, judge_of
 pub use curve::{Curve, Point, curves};
 pub use engines::{Ahead, Did, Engine, EngineRun, EngineRuns, write_engines};
 pub use experiment::{
-    Bar, Bounds, Cell, Claim, Comparison, Engines, Erratum, Experiment, Figure, FigureKind, Grid, Operand,
-    Other, Range, Reported, Said, Statistic, TARDINESS, Table, Threads, Timing, TimingClaim,
+    Bar, Bounds, Cell, Claim, Comparison, Engines, Erratum, Experiment, Figure, FigureKind, Grid,
+    Operand, Other, Range, Reported, Said, Statistic, TARDINESS, Table, Threads, Timing,
+    TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use looks::{Look, looks};

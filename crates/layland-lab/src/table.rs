@@ -81,7 +81,8 @@ pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> Str
         if let Some(sampled) = sampled {
             out += &sampled_text(sampled, *of);
         }
-        let open = points.iter().filter(|point| point.interval.is_some() && point.is_open()).count();
+        let open =
+            points.iter().filter(|point| point.interval.is_some() && point.is_open()).count();
         if open > 0 {
             out += &format!("  open at {open} of them: other systems could give the opposite\n");
         }
@@ -101,7 +102,9 @@ pub(crate) fn sampled_text(sampled: &Sampled, of: usize) -> String {
     let how = match method {
         Method::Bootstrap => format!("paired bootstrap over {sets} sets a point"),
         Method::Binomial => {
-            format!("exact binomial over points, since {sets} sets a point are too few to draw from")
+            format!(
+                "exact binomial over points, since {sets} sets a point are too few to draw from"
+            )
         }
     };
     let mut out = format!("  99 %: {low} to {high} of {of} ({how})\n");
@@ -114,7 +117,8 @@ pub(crate) fn sampled_text(sampled: &Sampled, of: usize) -> String {
     }
     if let Some(rest) = sampled.rest {
         let percent = short(rest * 100.0);
-        out += &format!("  none is against it, so that at most {percent} % are at a point (99 %)\n");
+        out +=
+            &format!("  none is against it, so that at most {percent} % are at a point (99 %)\n");
     }
     out
 }

@@ -265,9 +265,8 @@ pub fn time(
                     let costs = costs.lock().expect("no thread panics with it");
                     point.costs.add(&costs.all).expect("a histogram resizes itself");
                     let times = costs.all.iter_recorded();
-                    let time = |at: IterationValue<u64>| {
-                        (at.value_iterated_to(), at.count_at_value())
-                    };
+                    let time =
+                        |at: IterationValue<u64>| (at.value_iterated_to(), at.count_at_value());
                     point.systems.push(times.map(time).collect());
                     let values = vec![None; METRICS.len() + MEASURED.len()];
                     let mut row = Row { set, series: point.series, values, ..Row::default() };

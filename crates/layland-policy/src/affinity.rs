@@ -22,8 +22,8 @@ pub mod hierarchical;
 mod hierarchy;
 mod laminar;
 mod matcher;
-mod touches;
 pub mod strong;
+mod touches;
 pub mod weak;
 
 use crate::Policy;

@@ -58,8 +58,17 @@ type FigureFields = (
 /// A claim: its name, its statement, its source, the judgement, the number of points where it
 /// agrees, the number of points, the number of further points where it could not have failed, the
 /// interval of the first of these, and the points where it does not agree.
-type ClaimFields =
-    (String, String, String, &'static str, usize, usize, usize, Option<(usize, usize)>, Vec<String>);
+type ClaimFields = (
+    String,
+    String,
+    String,
+    &'static str,
+    usize,
+    usize,
+    usize,
+    Option<(usize, usize)>,
+    Vec<String>,
+);
 
 fn figure_fields(figure: &layland_lab::Figure) -> FigureFields {
     let kind = match figure.kind {

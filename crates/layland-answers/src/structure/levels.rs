@@ -60,9 +60,15 @@ fn each_cpu(
         let set = MixedSet::of_tasks(system, &tasks);
         let set = set.map_err(|error| Unanswered::no(error.to_string()))?;
         let children = of(&Cpu { system, set, tasks });
-        trees.push(Node { title: format!("CPU {cpu}"), lines: Vec::new(), separator: "", children });
+        trees.push(Node {
+            title: format!("CPU {cpu}"),
+            lines: Vec::new(),
+            separator: "",
+            children,
+        });
     }
-    let heading = format!("{name}: the numbers of each analysis; they need not be those of its own test");
+    let heading =
+        format!("{name}: the numbers of each analysis; they need not be those of its own test");
     Ok(Structure { heading: vec![heading], trees })
 }
 
@@ -73,9 +79,7 @@ fn of_responses(cpu: &Cpu<'_>) -> Vec<Node> {
             let order: Vec<&str> = found.order.iter().map(|&task| cpu.name(task)).collect();
             let children = found.order.iter().map(|&task| {
                 let responses = found.response[task].iter().zip(0..);
-                let at = |(response, level): (&Duration, u32)| {
-                    format!("R({level}) = {response}")
-                };
+                let at = |(response, level): (&Duration, u32)| format!("R({level}) = {response}");
                 leaf(cpu.name(task).to_owned(), responses.map(at).collect())
             });
             let children = children.collect();
@@ -95,10 +99,7 @@ fn of_responses(cpu: &Cpu<'_>) -> Vec<Node> {
         nodes.push(node("AMC-MAX", found));
     }
     nodes.push(node("AMC-IA", amc_ia::safe(set, amc_ia::FIXED_POINTS)));
-    nodes.push(node(
-        "AMC-IA-PAPER, not safe",
-        amc_ia::paper(set, amc_ia::FIXED_POINTS),
-    ));
+    nodes.push(node("AMC-IA-PAPER, not safe", amc_ia::paper(set, amc_ia::FIXED_POINTS)));
     nodes
 }
 
@@ -107,8 +108,9 @@ fn of_patterns(cpu: &Cpu<'_>) -> Vec<Node> {
     let safe = fjp::safe(&cpu.set, fjp::JOBS);
     let lengths = |busy: Option<&Vec<Duration>>, change: Option<&Vec<Duration>>| {
         let busy = busy.into_iter().flatten().zip(0..);
-        let mut lines: Vec<String> =
-            busy.map(|(length, level): (&Duration, u32)| format!("B({level}) = {length}")).collect();
+        let mut lines: Vec<String> = busy
+            .map(|(length, level): (&Duration, u32)| format!("B({level}) = {length}"))
+            .collect();
         // The change from the highest level leads nowhere.
         let last = change.map_or(0, |change| change.len().saturating_sub(1));
         let change = change.into_iter().flatten().zip(1..).take(last);
@@ -128,8 +130,7 @@ fn of_patterns(cpu: &Cpu<'_>) -> Vec<Node> {
         let children = cpu.set.ids().zip(&counts).filter_map(|(task, count)| {
             let mut lines = vec![counted((*count)?, "job")];
             if let Some(priorities) = priorities {
-                let each: Vec<String> =
-                    priorities[task].iter().map(ToString::to_string).collect();
+                let each: Vec<String> = priorities[task].iter().map(ToString::to_string).collect();
                 lines.push(format!("priorities {}", each.join(", ")));
             }
             let level = cpu.set.criticality(task);

@@ -235,9 +235,8 @@ pub(crate) fn ends(values: &mut [f64]) -> Option<(f64, f64)> {
 /// The interval of a probability of which `agree` of `of` draws were seen.
 fn clopper_pearson(agree: usize, of: usize) -> (f64, f64) {
     // The probability of at least so many.
-    let at_least = |many: usize, p: f64| -> f64 {
-        (many..=of).map(|count| binomial(count, of, p)).sum()
-    };
+    let at_least =
+        |many: usize, p: f64| -> f64 { (many..=of).map(|count| binomial(count, of, p)).sum() };
     let solve = |is_below: &dyn Fn(f64) -> bool| {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {

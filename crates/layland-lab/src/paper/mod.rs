@@ -98,10 +98,8 @@ impl Measurements<'_> {
         if !missing.is_empty() {
             items.push(Item::Heading(2, "Figures that were not measured".to_owned()));
             items.push(Item::Text(missing.join(", ")));
-            items.push(Item::Command(format!(
-                "layland lab run {} --real-threads",
-                experiment.name
-            )));
+            items
+                .push(Item::Command(format!("layland lab run {} --real-threads", experiment.name)));
         }
         items
     }

@@ -27,7 +27,8 @@ const FIGURE: &[&str] = &[
 ];
 const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
 const CLAIM: &[&str] = &[
-    "name", "text", "source", "ours", "figures", "from", "to", "share", "left", "is", "right", "factor",
+    "name", "text", "source", "ours", "figures", "from", "to", "share", "left", "is", "right",
+    "factor",
 ];
 
 const ERRATUM: &[&str] = &["source", "text", "commands"];
@@ -280,7 +281,8 @@ impl Decoder<'_> {
             "like" => Comparison::Like(self.others(section)?, self.factor(section)?),
             "flat" => Comparison::Flat(self.factor(section)?),
             other => {
-                let help = "use below, at most, above, at least, equal to, like, flat, rising or falling";
+                let help =
+                    "use below, at most, above, at least, equal to, like, flat, rising or falling";
                 self.reader.invalid(&is, format!("`{other}` is not a comparison"), help);
                 return None;
             }

@@ -126,9 +126,8 @@ fn here(claim: &TimingClaim, statistics: &[JudgedStatistic]) -> &'static str {
     // An interval lies on one side of the claim if both ends do: with a ratio, if it is also short.
     let both = |one: &JudgedStatistic| {
         one.interval.map(|(low, high)| {
-            let is_beyond = |(there, factor): (f64, f64)| {
-                high < there / factor || low > there * factor
-            };
+            let is_beyond =
+                |(there, factor): (f64, f64)| high < there / factor || low > there * factor;
             let against = claim.ratio.map_or(high <= 1.0, is_beyond);
             (agrees(claim, low) && agrees(claim, high), against)
         })
@@ -165,9 +164,9 @@ pub(super) fn text(timings: &Timings, experiment: &Experiment, timing: &Timing) 
                 }
                 _ => String::new(),
             };
-            let interval = one.interval.map_or(String::new(), |(low, high)| {
-                format!(" (99 %: {low:.2} to {high:.2})")
-            });
+            let interval = one
+                .interval
+                .map_or(String::new(), |(low, high)| format!(" (99 %: {low:.2} to {high:.2})"));
             out += &format!(
                 "  {}: {:.2} of {} and {:.2} of {}, {:.2} times{interval}{there}\n",
                 one.statistic,

@@ -131,11 +131,9 @@ mod tests {
             most.departure = most.departure.max(one.departure);
             most.mapping = most.mapping.max(one.mapping);
         }
-        for (seen, constant) in [
-            (most.arrival, ARRIVAL),
-            (most.departure, DEPARTURE),
-            (most.mapping, MAPPING),
-        ] {
+        for (seen, constant) in
+            [(most.arrival, ARRIVAL), (most.departure, DEPARTURE), (most.mapping, MAPPING)]
+        {
             assert!(seen <= constant && 2.0 * seen > constant, "{most:?}");
         }
     }

@@ -32,9 +32,8 @@ fn all(words: &[String]) -> Result<bool, String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
-        let number = |text: &String| {
-            text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"))
-        };
+        let number =
+            |text: &String| text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"));
         match word.as_str() {
             "--sets" => sets = Some(number(value()?)?),
             "--seeds" => seeds = number(value()?)?,
