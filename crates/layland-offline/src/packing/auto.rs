@@ -274,7 +274,7 @@ struct Cpus<'s, 't, 'a> {
     together: &'s Together,
     fastest: Rate,
     loads: Vec<RateSum>,
-    /// What the test of deadlines knows of each CPU.
+    /// The tasks of each CPU, as the test of deadlines has them.
     on: Vec<OnCpu<'a>>,
     /// The bin and the item that the test accepted last, and the CPU with it.
     accepted: RefCell<Option<(usize, usize, OnCpu<'a>)>>,
@@ -337,9 +337,21 @@ impl Bins for Cpus<'_, '_, '_> {
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
         self.loads[a].cmp_sum(&self.loads[b])
     }
+    fn emptiest_fit(&self, item: usize) -> Option<usize> {
+        // A test takes longer than all comparisons, and the emptiest bin usually accepts.
+        let mut left: Vec<usize> = (0..self.count()).collect();
+        loop {
+            let emptier = |&a: &usize, &b: &usize| self.compare_load(a, b).then(a.cmp(&b));
+            let at = (0..left.len()).min_by(|&a, &b| emptier(&left[a], &left[b]))?;
+            let bin = left.swap_remove(at);
+            if self.fits(bin, item) {
+                return Some(bin);
+            }
+        }
+    }
     fn put(&mut self, bin: usize, item: usize) {
-        // An item is put where it was last accepted: a heuristic asks no bin after the one it takes
-        // that would accept it, too.
+        // An item is put where it was last accepted: after the bin that a heuristic takes, it asks
+        // none that would accept it, too.
         if let Some((at, accepted, on)) = self.accepted.take() {
             debug_assert_eq!((at, accepted), (bin, item), "put where it was accepted");
             self.on[bin] = on;

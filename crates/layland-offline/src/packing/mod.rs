@@ -17,6 +17,7 @@ mod minima;
 mod one_cpu;
 mod pack;
 mod partition;
+mod response;
 mod semi;
 
 pub use auto::{

@@ -19,6 +19,7 @@
 //!
 //! A search that takes more than [`STEPS`] steps counts as a *no*.
 
+use super::response::{Above, keeps_deadline};
 use layland_model::{
     ArrivalCurve, CpuId, Duration, Order, Rate, RateSum, ServerKind, Service, Speed, System, Task,
     TaskId, TaskMap,
@@ -26,10 +27,10 @@ use layland_model::{
 use num_integer::Integer;
 
 /// The maximum number of lengths that a test of a CPU examines.
-const STEPS: usize = 100_000;
+pub(super) const STEPS: usize = 100_000;
 
 /// Utilizations are counted in units of `2^-SHIFT`, rounded up.
-const SHIFT: u32 = 62;
+pub(super) const SHIFT: u32 = 62;
 
 /// The rules of a policy on each CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl CpuRules {
 
 /// The arrivals of a task.
 #[derive(Clone, Copy, Debug)]
-enum Arrivals<'a> {
+pub(super) enum Arrivals<'a> {
     /// At least this time apart.
     Apart(i64),
     By(&'a ArrivalCurve),
@@ -61,7 +62,7 @@ enum Arrivals<'a> {
 
 impl Arrivals<'_> {
     /// Returns the maximum number of arrivals in a half-open interval of this length.
-    fn within(self, length: i64) -> i64 {
+    pub(super) fn within(self, length: i64) -> i64 {
         match self {
             _ if length <= 0 => 0,
             Arrivals::Apart(period) => Integer::div_ceil(&length, &period),
@@ -70,7 +71,7 @@ impl Arrivals<'_> {
     }
 
     /// Returns the earliest arrival of the job that comes this many jobs after the first.
-    fn distance(self, jobs: i64) -> i64 {
+    pub(super) fn distance(self, jobs: i64) -> i64 {
         match self {
             Arrivals::Apart(period) => period.saturating_mul(jobs),
             Arrivals::By(curve) => curve.distance(jobs.unsigned_abs()).ns(),
@@ -80,32 +81,32 @@ impl Arrivals<'_> {
 
 /// A task as a CPU of unit speed sees it, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-struct Load<'a> {
+pub(super) struct Load<'a> {
     /// The position in the order of priorities; smaller is higher.
-    key: (i64, i64, TaskId),
+    pub(super) key: (i64, i64, TaskId),
     /// The execution time, with suspensions and overheads.
-    work: i64,
-    deadline: i64,
-    jitter: i64,
+    pub(super) work: i64,
+    pub(super) deadline: i64,
+    pub(super) jitter: i64,
     /// The delay of the execution as others notice it: the jitter, or that of a server.
-    noticed: i64,
+    pub(super) noticed: i64,
     /// The longest time for which a job keeps the CPU from jobs that come before it.
-    region: i64,
+    pub(super) region: i64,
     /// The stated blocking time.
-    blocking: i64,
-    arrivals: Arrivals<'a>,
+    pub(super) blocking: i64,
+    pub(super) arrivals: Arrivals<'a>,
     /// No first job ends before this time, however many tasks come onto the CPU.
-    least_end: i64,
+    pub(super) least_end: i64,
 }
 
 impl Load<'_> {
     /// Returns the time from the readiness of a job to its deadline.
-    fn window(&self) -> i64 {
+    pub(super) fn window(&self) -> i64 {
         self.deadline - self.jitter
     }
 
     /// Returns the execution of all jobs that become ready in an interval of this length.
-    fn interference(&self, length: i64) -> i64 {
+    pub(super) fn interference(&self, length: i64) -> i64 {
         self.arrivals.within(length.saturating_add(self.noticed)).saturating_mul(self.work)
     }
 
@@ -212,15 +213,18 @@ impl<'a> OneCpu<'a> {
         if loads.iter().any(|load| load.work > load.window()) {
             return false;
         }
-        let mut sum = RateSum::with_capacity(loads.len());
-        loads.iter().for_each(|load| load.add_utilization(&mut sum));
-        if !sum.fits(&Rate::ZERO, &Rate::ONE) {
-            return false;
-        }
+        let is_overloaded = |loads: &[Load<'_>]| {
+            let mut sum = RateSum::with_capacity(loads.len());
+            loads.iter().for_each(|load| load.add_utilization(&mut sum));
+            !sum.fits(&Rate::ZERO, &Rate::ONE)
+        };
         match self.rules.order {
-            Order::Deadline => meets_demand(loads),
+            Order::Deadline => !is_overloaded(loads) && meets_demand(loads),
             Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => {
                 let above = Above::of(loads);
+                if above.may_be_overloaded() && is_overloaded(loads) {
+                    return false;
+                }
                 let mut lowest_first = (0..loads.len()).rev();
                 lowest_first.all(|at| {
                     let delaying = self.delaying(loads, at);
@@ -433,103 +437,4 @@ fn bound_by_load(loads: &[Load<'_>], blocking: i64) -> Option<i64> {
     }
     let left = one.checked_sub(utilization).filter(|&left| left > 0)?;
     i64::try_from(gaps.checked_mul(one)?.div_ceil(left)).ok()
-}
-
-/// Sums over the first loads in the order of priorities, by their number: what would otherwise be
-/// added up for each task anew.
-struct Above {
-    /// The execution of one job of each.
-    work: Vec<i64>,
-    /// The utilization in units of `2^-SHIFT`, rounded up.
-    utilization: Vec<u128>,
-    /// The execution in an interval without length: `C + C J / T` each, rounded up.
-    at_once: Vec<u128>,
-    /// The longest region of those that come after.
-    regions_below: Vec<i64>,
-}
-
-impl Above {
-    fn of(loads: &[Load<'_>]) -> Above {
-        let mut above = Above {
-            work: vec![0],
-            utilization: vec![0],
-            at_once: vec![0],
-            regions_below: vec![0; loads.len() + 1],
-        };
-        for (at, load) in loads.iter().enumerate() {
-            let work = u128::from(load.work.unsigned_abs());
-            let (utilization, at_once) = match load.arrivals {
-                Arrivals::Apart(period) => {
-                    let period = u128::from(period.unsigned_abs());
-                    let noticed = u128::from(load.noticed.unsigned_abs());
-                    let at_once = work + (work * noticed).div_ceil(period);
-                    // No window is as long, and sums stay small.
-                    ((work << SHIFT).div_ceil(period), at_once.min(1 << 64))
-                }
-                // A curve counts as a whole CPU, so that no straight line is above it.
-                Arrivals::By(_) => (1 << SHIFT, work),
-            };
-            above.work.push(above.work[at].saturating_add(load.work));
-            above.utilization.push(above.utilization[at] + utilization);
-            above.at_once.push(above.at_once[at] + at_once);
-        }
-        for (at, load) in loads.iter().enumerate().rev() {
-            above.regions_below[at] = above.regions_below[at + 1].max(load.region);
-        }
-        above
-    }
-
-    /// Returns true if the task at this position keeps its deadline even if the interference of each
-    /// other one grows in a straight line above its steps, which is a **sufficient** condition.
-    fn leave_enough(&self, loads: &[Load<'_>], at: usize, delaying: usize) -> bool {
-        let own = &loads[at];
-        let Arrivals::Apart(period) = own.arrivals else { return false };
-        // Otherwise a busy period may have a second job of the task.
-        if own.deadline > period {
-            return false;
-        }
-        let others = |sums: &[u128]| sums[delaying] - (sums[at + 1] - sums[at]);
-        let blocking = own.blocking.max(self.regions_below[delaying]);
-        let [own_work, blocking, window] =
-            [own.work, blocking, own.window()].map(|time| u128::from(time.unsigned_abs()));
-        let needed = own_work + blocking + others(&self.at_once);
-        let left = (1u128 << SHIFT).saturating_sub(others(&self.utilization));
-        // The left side overflows only where it is too large.
-        needed.checked_mul(1 << SHIFT).is_some_and(|needed| needed <= left * window)
-    }
-}
-
-/// Returns true if the task at this position, which the first `delaying` tasks delay by their
-/// priority, keeps its deadline. The highest priority comes first.
-fn keeps_deadline(loads: &mut [Load<'_>], at: usize, delaying: usize, above: &Above) -> bool {
-    let own = loads[at];
-    let blocking = own.blocking.max(above.regions_below[delaying]);
-    let interference = |length: i64| {
-        let others = loads[..delaying].iter().enumerate().filter(|&(other, _)| other != at);
-        others.map(|(_, load)| load.interference(length)).fold(0, i64::saturating_add)
-    };
-    // The first busy period has at least a job of each, and is as long as with fewer tasks.
-    let one_of_each = above.work[delaying].saturating_add(blocking) - 1;
-    let (mut jobs, mut end) = (1, one_of_each.max(own.least_end));
-    let mut first_end = None;
-    for _ in 0..STEPS {
-        let own_work = own.work.saturating_mul(jobs).saturating_add(blocking);
-        let arrived = own.arrivals.distance(jobs - 1) - own.jitter;
-        let next = own_work.saturating_add(interference(end.max(own_work)));
-        if next > own.deadline.saturating_add(arrived) {
-            return false;
-        }
-        if next > end {
-            end = next;
-            continue;
-        }
-        let least_end = *first_end.get_or_insert(end);
-        if own.arrivals.distance(jobs) - own.jitter >= end {
-            // The next job arrives when this busy period is over.
-            loads[at].least_end = least_end;
-            return true;
-        }
-        jobs += 1;
-    }
-    false
 }

@@ -145,7 +145,7 @@ impl Bins for Forgetful<'_, '_> {
     }
 }
 
-/// What packing remembers of the tasks on a CPU does not change where the next one fits.
+/// A CPU that remembers its tasks takes those that a CPU which is tested anew takes.
 #[test]
 fn packing_places_as_if_it_tested_each_cpu_anew() {
     for more in [More::Nothing, More::Jitter, More::Blocking, More::Curves] {
