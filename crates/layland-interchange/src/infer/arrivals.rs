@@ -254,6 +254,24 @@ pub fn steady(jobs: &[SeenJob]) -> Option<(usize, Arrivals)> {
     Some(rest.map_or((0, whole), |rest| (later, rest)))
 }
 
+/// Returns the number of first jobs in which a program still loads itself, and the pattern of the
+/// others; `None` if there are none. Such jobs take [`LONG_START`] times as long as any later one.
+pub(super) fn after_long_start(jobs: &[SeenJob]) -> Option<(usize, Arrivals)> {
+    let first = jobs.len().min(START_JOBS);
+    let longest = jobs[first..].iter().map(|job| job.executed.ns()).max()?;
+    let is_long = |job: &SeenJob| job.executed.ns() > longest.saturating_mul(LONG_START);
+    let before = jobs[..first].iter().rposition(is_long)? + 1;
+    let rest = arrivals(&jobs[before..])?;
+    let is_regular = rest.count >= FEWEST_STEADY
+        && matches!(rest.pattern, Pattern::Periodic { .. })
+        && rest.fitting >= STEADY;
+    is_regular.then_some((before, rest))
+}
+
+/// The maximum number of jobs that a start may have, if it is known by their length.
+const START_JOBS: usize = 5;
+/// See [`after_long_start`].
+const LONG_START: i64 = 3;
 /// The minimum number of remaining jobs for them to count as the regular work of a program.
 const FEWEST_STEADY: usize = 20;
 /// The number of gaps per thousand of the steady part that must fit the period.

@@ -1,6 +1,8 @@
 //! Estimates the task that one thread implements, and how reliable the estimate is.
 
-use super::arrivals::{Arrivals, Merged, Pattern, ahead, arrivals, few, merged, steady};
+use super::arrivals::{
+    Arrivals, Merged, Pattern, after_long_start, ahead, arrivals, few, merged, steady,
+};
 use super::bursts::bursts;
 use super::nominal::{Nominal, nominal};
 use super::observation::{Class, Observation, Reserved, SeenJob, Stretch, Thread};
@@ -196,7 +198,11 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
         let plain = of_jobs(seen, thread, taking, (&[], &all), arrivals)?;
         return in_bursts(seen, taking, (&[], &all), plain);
     }
-    let (before, arrivals) = steady(&of.jobs).ok_or(Unfit::AtOnce)?;
+    let (before, arrivals) = match steady(&of.jobs).ok_or(Unfit::AtOnce)? {
+        // A program that marks its jobs has said that the first one is a job.
+        (0, whole) if !of.is_marked => after_long_start(&of.jobs).unwrap_or((0, whole)),
+        found => found,
+    };
     let jobs = of.jobs.split_at(before);
     let parts = of_jobs(seen, thread, taking, jobs, arrivals)?;
     let Some(merged) = merged(&of.jobs, &parts.arrivals) else {

@@ -6,7 +6,7 @@ mod bursts;
 
 use super::*;
 use crate::kernel::observe;
-use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Step, Time};
+use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Step, TaskId, Time};
 use proptest::prelude::*;
 
 /// A job that arrives at this microsecond and executes for `executed` microseconds.
@@ -283,6 +283,27 @@ fn the_start_of_a_program_is_named_and_left_out() {
     };
     assert_eq!((start.jobs, start.longest), (13, Service::from_ms(25)));
     assert!(inferred.words.tasks[0].above.iter().any(|line| line.contains("its start, 13 jobs")));
+}
+
+/// A program that loads itself in its first job does not have a WCET of that length, unless it has
+/// said that this is a job.
+#[test]
+fn a_first_job_that_is_far_longer_is_named_and_left_out() {
+    let with_first = |executed: i64, is_marked: bool| {
+        let later = (2..100).map(|k| job(k * 20_000, 3_000 + k % 7 * 20));
+        let jobs = [job(0, executed)].into_iter().chain(later).collect();
+        let thread = Thread { name: "ctl".to_owned(), jobs, is_marked, ..thread(&[]) };
+        infer(&seen(vec![thread]), Wanted::RealTime, &Taking::default())
+    };
+    let long = with_first(37_000, false);
+    let ctl = &long.system.tasks[TaskId(0)];
+    assert_eq!(ctl.period, Duration::from_ms(20));
+    assert_eq!(ctl.own_wcet(), Service::from_us(3_120));
+    let line = "Left out: its start, 1 job in the first 40 ms, of up to 37 ms; ";
+    assert!(long.words.tasks[0].above.iter().any(|above| above.starts_with(line)), "{long:?}");
+    // Three times as long may be a job like others.
+    assert_eq!(with_first(9_000, false).system.tasks[TaskId(0)].own_wcet(), Service::from_ms(9));
+    assert_eq!(with_first(37_000, true).system.tasks[TaskId(0)].own_wcet(), Service::from_ms(37));
 }
 
 #[test]

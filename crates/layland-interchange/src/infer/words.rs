@@ -142,7 +142,7 @@ fn of_task(
     }
     if let Some(StartUp { jobs, length, longest }) = estimate.start_up {
         words.above.push(format!(
-            "Left out: its start, {} in the first {length:#}, of up to {longest:#}; they fit no period.",
+            "Left out: its start, {} in the first {length:#}, of up to {longest:#}; they fit no period, or are far longer than the others.",
             counted(jobs as u64, "job")
         ));
     }
