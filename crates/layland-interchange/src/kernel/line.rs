@@ -2,6 +2,7 @@
 
 use super::import::ReadError;
 use super::marker::{Marker, MarkerError, cpu_id};
+use super::page::Page;
 
 /// The tool that wrote the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -175,34 +176,6 @@ pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
     lines.events.sort_by_key(|event| event.at);
     lines.cut();
     Ok(lines)
-}
-
-/// A web page of systrace, which has the text of a trace in one of its scripts.
-struct Page {
-    /// The bytes of the text.
-    trace: std::ops::Range<usize>,
-}
-
-impl Page {
-    fn of(text: &str) -> Option<Page> {
-        let start = text.trim_start().get(..14)?.to_ascii_lowercase();
-        if !start.starts_with("<!doctype html") && !start.starts_with("<html") {
-            return None;
-        }
-        let from = text.find("# tracer:")?;
-        let length = text[from..].find("</script>").unwrap_or(text.len() - from);
-        Some(Page { trace: from..from + length })
-    }
-
-    /// Returns a line of the trace. In older pages the text is a string of a script, whose lines end
-    /// with `\n\`.
-    fn line<'t>(&self, text: &str, line: &'t str) -> Option<&'t str> {
-        let at = line.as_ptr() as usize - text.as_ptr() as usize;
-        let line = self.trace.contains(&at).then_some(line)?.trim_end();
-        Some(
-            line.strip_suffix("\";").unwrap_or(line).trim_end_matches('\\').trim_end_matches("\\n"),
-        )
-    }
 }
 
 fn is_telling(dialect: Dialect) -> bool {

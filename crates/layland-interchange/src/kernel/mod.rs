@@ -41,6 +41,7 @@ mod count;
 mod import;
 mod line;
 mod marker;
+mod page;
 mod rebuild;
 #[cfg(test)]
 mod tests;

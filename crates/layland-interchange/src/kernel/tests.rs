@@ -260,7 +260,7 @@ fn what_is_no_trace_is_answered() {
 const NAMES: [&str; 8] =
     ["a", "two words", "dash-7", "<...>x", "[000] 1.0:", "x ==> y", "a prev_pid=3", "b:7 [1]"];
 
-/// What a page of systrace has around its trace is not a part of it, in both forms of such pages.
+/// Only the trace of a page of systrace is read, in both forms of such pages.
 #[test]
 fn a_trace_in_a_page_is_read_alone() {
     let system = recorded();
