@@ -20,6 +20,9 @@ pub enum Foreign {
     PerfettoTrace,
     KernelTrace,
     LttngTrace,
+    LatencyTrace,
+    CountedTrace,
+    PerfJson,
     TraceCmd,
     PerfData,
     LitmusTrace,
@@ -52,7 +55,7 @@ const TRACE: &str = "a trace is for `layland trace`: `layland trace infer FILE -
 
 impl Foreign {
     /// All of them.
-    pub const ALL: [Foreign; 39] = [
+    pub const ALL: [Foreign; 42] = [
         Foreign::Amalthea,
         Foreign::Cheddar,
         Foreign::Schedsim,
@@ -67,6 +70,9 @@ impl Foreign {
         Foreign::PerfettoTrace,
         Foreign::KernelTrace,
         Foreign::LttngTrace,
+        Foreign::LatencyTrace,
+        Foreign::CountedTrace,
+        Foreign::PerfJson,
         Foreign::TraceCmd,
         Foreign::PerfData,
         Foreign::LitmusTrace,
@@ -93,6 +99,18 @@ impl Foreign {
         Foreign::Binary,
         Foreign::Text,
     ];
+
+    /// Returns true for a trace of a form that is not read.
+    pub fn is_unread_trace(self) -> bool {
+        matches!(
+            self,
+            Foreign::ChromeTrace
+                | Foreign::LttngTrace
+                | Foreign::LatencyTrace
+                | Foreign::CountedTrace
+                | Foreign::PerfJson
+        )
+    }
 
     /// Returns what to do with such a file.
     pub fn help(self) -> &'static str {
@@ -125,6 +143,18 @@ impl Foreign {
             | Foreign::LaylandTrace => TRACE,
             Foreign::LttngTrace => {
                 "it is not read: record the scheduler with `layland trace record`, trace-cmd or perf, from which \
+                 `layland trace infer` makes a task set"
+            }
+            Foreign::LatencyTrace => {
+                "it is not read: record it again without the option, by `echo 0 > options/latency-format` in the folder of \
+                 tracefs, or with `layland trace record`"
+            }
+            Foreign::CountedTrace => {
+                "it is not read, because its times are not seconds: record it again by `echo local > trace_clock` in the \
+                 folder of tracefs, or with `layland trace record`"
+            }
+            Foreign::PerfJson => {
+                "it is not read: `perf script -F comm,tid,cpu,time,event,trace` writes the text of the record, from which \
                  `layland trace infer` makes a task set"
             }
             Foreign::RtAppLog => {
@@ -184,6 +214,9 @@ impl fmt::Display for Foreign {
             Foreign::PerfettoTrace => "a Perfetto trace",
             Foreign::KernelTrace => "a kernel trace",
             Foreign::LttngTrace => "an LTTng trace",
+            Foreign::LatencyTrace => "a kernel trace in the latency format",
+            Foreign::CountedTrace => "a kernel trace whose clock counts events or cycles",
+            Foreign::PerfJson => "a perf record as JSON",
             Foreign::TraceCmd => "a trace-cmd record",
             Foreign::PerfData => "a perf record",
             Foreign::LitmusTrace => "a LITMUS^RT trace",

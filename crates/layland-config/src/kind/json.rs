@@ -43,6 +43,9 @@ pub(super) fn kind(text: &str) -> Kind {
     if has(1, "traceEvents") {
         return Kind::Foreign(Foreign::ChromeTrace);
     }
+    if has(1, "linux-perf-json-version") {
+        return Kind::Foreign(Foreign::PerfJson);
+    }
     if has(1, "version") && has(1, "unit") && has(1, "cpus") {
         return Kind::Foreign(Foreign::LaylandTrace);
     }

@@ -218,6 +218,18 @@ fn trace(text: &str) -> Option<Foreign> {
     if has("sched_switch: {") || has("sched_waking: {") || has("sched_wakeup: {") {
         return Some(Foreign::LttngTrace);
     }
+    if first.starts_with("# tracer:") && has(" latency trace v") {
+        return Some(Foreign::LatencyTrace);
+    }
+    // A time in seconds has a point. Clocks that count write whole numbers.
+    let is_counted = |line: &str| {
+        let time =
+            line.split_once(": sched_").and_then(|(before, _)| before.split_whitespace().last());
+        time.is_some_and(|time| time.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if lines().any(is_counted) {
+        return Some(Foreign::CountedTrace);
+    }
     let words = ["sched_switch:", "sched_waking:", "sched_wakeup:", "tracing_mark_write:"];
     if first.starts_with("# tracer:") || words.iter().any(|word| has(word)) {
         return Some(Foreign::KernelTrace);

@@ -227,7 +227,7 @@ fn traces_of_other_tools_are_named() {
         "{\"traceEvents\":[{\"name\":\"a\",\"ph\":\"X\",\"ts\":0,\"dur\":9,\"pid\":1,\"tid\":1}]}";
     std::fs::write(&chrome, events).expect("the folder can be written");
     for command in ["stats", "infer", "check", "view"] {
-        for (file, what) in [(&own, "a trace of Perfetto"), (&chrome, "a trace of Chrome")] {
+        for (file, what) in [(&own, "a trace of Perfetto"), (&chrome, "a Chrome trace")] {
             let mut args = vec!["trace", command, name(file)];
             if command == "check" {
                 args.extend(["--set", "demo:dhall"]);

@@ -7,6 +7,7 @@ use crate::ui::files::LARGEST_TRACE;
 use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::terminal;
 use layland_checker::{Demand, Evidence, Origin};
+use layland_config::{Host, Kind};
 use layland_interchange::kernel::{
     self, Begins, Decision, Import, ReadError, ReadOptions, Threads, Unrecorded, Wake,
 };
@@ -213,11 +214,10 @@ pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
                  keep the text that `layland trace record` wrote",
             ));
     }
-    if is_of_chrome(&bytes) {
-        return Err(Failure::input(format!("{name} is a trace of Chrome, which is not read"))
-            .help(
-                "record the kernel's scheduler as text: `layland trace record`, trace-cmd or perf",
-            ));
+    if let Kind::Foreign(foreign) = Kind::of(name, &bytes, &Host::default())
+        && foreign.is_unread_trace()
+    {
+        return Err(Failure::input(format!("{name} is {foreign}")).help(foreign.help()));
     }
     if loops::read(name, &bytes).is_some() {
         return Err(Failure::input(format!("{name} is a log of rt-app, which has no switches"))
@@ -273,15 +273,6 @@ fn is_perfetto(bytes: &[u8]) -> bool {
         rest = next;
     }
     !bytes.is_empty() && rest.is_empty()
-}
-
-/// Returns true for JSON of Chrome: an object with `traceEvents`, or a list of events with their
-/// phases.
-fn is_of_chrome(bytes: &[u8]) -> bool {
-    let head = bytes.trim_ascii_start();
-    let head = &head[..head.len().min(4096)];
-    let has = |word: &[u8]| head.windows(word.len()).any(|part| part == word);
-    head.starts_with(b"{") && has(b"\"traceEvents\"") || head.starts_with(b"[") && has(b"\"ph\"")
 }
 
 /// Removes escape sequences. A thread chooses its own name, in which a sequence would pass for one
