@@ -38,10 +38,10 @@ pub(crate) fn is_first_key(line: &str) -> bool {
 }
 
 /// A system, the policy of the file, and the span of each task.
-pub(crate) type Found = (System, &'static str, Vec<Span>);
+pub(crate) type PoetSet = (System, &'static str, Vec<Span>);
 
 /// Reads a problem. Returns `None` after reporting errors.
-pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<Found> {
+pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<PoetSet> {
     let root = yaml::parse(text, problems)?;
     let Some(members) = object(&root) else {
         fault(problems, &root.span, "this is not a problem of POET".to_owned(), "write its keys");
@@ -289,25 +289,16 @@ impl Reader<'_> {
 }
 
 fn object(value: &Json) -> Option<&[Member]> {
-    match &value.value {
-        Value::Object(members) => Some(members),
-        _ => None,
-    }
+    if let Value::Object(members) = &value.value { Some(members) } else { None }
 }
 
 fn list<const N: usize>(value: &Json) -> Option<&[Json; N]> {
-    match &value.value {
-        Value::List(items) => items.as_slice().try_into().ok(),
-        _ => None,
-    }
+    if let Value::List(items) = &value.value { items.as_slice().try_into().ok() } else { None }
 }
 
 /// Returns a number or a word as it is written.
 fn scalar(value: &Json) -> Option<&str> {
-    match &value.value {
-        Value::Number(text) | Value::Text(text) => Some(text),
-        _ => None,
-    }
+    if let Value::Number(text) | Value::Text(text) = &value.value { Some(text) } else { None }
 }
 
 fn fault(problems: &mut Problems, span: &Span, message: String, help: &str) {
@@ -428,9 +419,15 @@ fn losses(system: &System, unit: &str, are_preempted: bool) -> Vec<Problem> {
         let number = name_of(of.id.index() + 1);
         lose(**name != number, format!("`{name}` becomes {number}"), "tasks have numbers there");
         let is_drawn = match &task.behaviour {
-            Behaviour::Periodic => false,
             Behaviour::Curve(arrivals) => arrivals.extra.is_some(),
-            other => *other != WITHOUT_MORE,
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Explicit(_)
+            | Behaviour::Hog
+            | Behaviour::Yield
+            | Behaviour::SelfSuspending { .. } => {
+                ![Behaviour::Periodic, WITHOUT_MORE].contains(&task.behaviour)
+            }
         };
         lose(is_drawn, format!("the jobs of `{name}` arrive as often as they may"), NO_PLACE);
         let becomes = are_preempted && task.preemption != Preemption::Anywhere;

@@ -193,7 +193,10 @@ impl TableReader<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 let names: Vec<&str> = columns_of_tables().map(|key| key.name).collect();
-                format!("there are: {}", names.join(", "))
+                format!(
+                    "there are: {}; --columns names all columns anew, with - for one that does not count",
+                    names.join(", ")
+                )
             }
         };
         let message = format!("unknown column `{title}`");

@@ -369,6 +369,10 @@ impl TableReader<'_> {
                 format!("`{text}` is not a number of {unit}"),
                 format!("write a decimal number, with a point: {fault}"),
             ),
+            None if column.key.name == "wcet" && text.contains([',', '{', '[', ';']) => (
+                format!("`{text}` is not one time"),
+                "write a column for each criticality level: wcet.LO, wcet.HI".to_owned(),
+            ),
             None => (fault.to_string(), fault.help().replace('"', "")),
         };
         self.error("layland::csv::time", cell.span.clone(), message, &help);

@@ -48,6 +48,7 @@ pub(crate) struct SetArgs {
     pub unit: Option<Unit>,
     /// The columns of a table without titles, as in O,C,D,T; - is a column that does not count
     #[arg(long, value_name = "TITLES", help_heading = "Task set", hide_short_help = true)]
+    #[arg(allow_hyphen_values = true)]
     pub columns: Option<Columns>,
 }
 
