@@ -15,7 +15,7 @@ use crate::ui::table;
 use crate::ui::{chart, document, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
-use layland_model::{Duration, InLevel, Index, ScheduleRule, counted};
+use layland_model::{CpuSet, Duration, InLevel, Index, ScheduleRule, System, TaskMap, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
@@ -67,6 +67,24 @@ fn doubts(loaded: &Loaded) -> Vec<Line> {
     remarks.map(|text| Line::new(Severity::Warning, text)).collect()
 }
 
+/// Ties each task without an affinity to the CPU on which a trace shows it, if it is one alone.
+/// Returns true if there is such a task.
+fn tie_to_cpus(system: &mut System, trace: &Trace) -> bool {
+    let mut seen: TaskMap<CpuSet> = TaskMap::filled(CpuSet::new(), system.tasks.len());
+    for segment in &trace.segments {
+        seen[segment.job.task].insert(segment.cpu);
+    }
+    let all = system.platform.all_cpus();
+    let mut is_tied = false;
+    for (task, cpus) in system.tasks.values_mut().zip(seen.values()) {
+        if task.affinity.is_none() && cpus.len() == 1 && cpus.is_subset(&all) {
+            task.affinity = Some(cpus.clone());
+            is_tied = true;
+        }
+    }
+    is_tied
+}
+
 pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     let Some(set) = load::set(&args.input)? else {
         return Err(Failure::usage("which task set is it a trace of?").help("--set FILE"));
@@ -95,8 +113,21 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             if is_of_kernel && system.in_level == Some(InLevel::Fifo) {
                 system.in_level = Some(InLevel::Any);
             }
-            let built = info.build(&system, &options.for_its_rule());
-            built.map_err(|error| failed(error.to_string()))?.rule()
+            let build = |system: &System| {
+                let built = info.build(system, &options.for_its_rule());
+                built.map(|policy| policy.rule()).map_err(|error| failed(error.to_string()))
+            };
+            let rule = build(&system)?;
+            // A set that was inferred says nothing of CPUs, so that a partition that a policy
+            // chooses for it is not a promise: what counts is the one that the threads had.
+            let is_partition = rule.assignment(&system).is_some();
+            if is_partition && system.observed.is_some() && tie_to_cpus(&mut system, &loaded.trace)
+            {
+                terminal::talk("each task is held to the CPU on which the trace shows it");
+                build(&system)?
+            } else {
+                rule
+            }
         }
     };
     let reservations = |loaded: &Loaded| {
