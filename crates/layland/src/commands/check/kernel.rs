@@ -34,15 +34,22 @@ fn refused(system: &System) -> Vec<String> {
     };
     let is_outside =
         |task: &layland_model::Task| !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&task.period);
+    let all = system.platform.all_cpus();
+    let is_tied =
+        |task: &layland_model::Task| task.affinity.as_ref().is_some_and(|own| !all.is_subset(own));
+    let affinities = "a thread under it may run on all CPUs of its cpuset (EPERM otherwise), unless the admission \
+                      control is off (sched_rt_runtime_us is -1)";
     let periods = "it takes periods of 100 us to 4.19 s (sched_deadline_period_min_us and _max_us)";
     let runtimes = "it reserves at least 1024 ns";
-    [said(&is_outside, periods), said(&is_short, runtimes)].into_iter().flatten().collect()
+    let refused =
+        [said(&is_outside, periods), said(&is_short, runtimes), said(&is_tied, affinities)];
+    refused.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layland_model::{Service, Task};
+    use layland_model::{CpuId, CpuSet, Service, Task, TaskId};
 
     #[test]
     fn what_linux_never_takes_is_told() {
@@ -56,12 +63,17 @@ mod tests {
             task("d", 20_000, 4_194_304_000),
             task("e", 20_000, 4_194_304_001),
         ];
-        let said = refused(&System::new(2, tasks));
+        let mut system = System::new(2, tasks);
+        system.tasks[TaskId(0)].affinity = Some(CpuSet::first(2));
+        let said = refused(&system);
         assert_eq!(said.len(), 2);
         assert!(said[0].starts_with("Linux refuses SCHED_DEADLINE for `c` and 1 more: it takes"));
         assert!(
             said[1].starts_with("Linux refuses SCHED_DEADLINE for `b`: it reserves"),
             "{said:?}"
         );
+        system.tasks[TaskId(0)].affinity = Some(CpuSet::single(CpuId(1)));
+        let said = refused(&system);
+        assert!(said[2].starts_with("Linux refuses SCHED_DEADLINE for `a`: a thread"), "{said:?}");
     }
 }

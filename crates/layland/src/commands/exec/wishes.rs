@@ -143,6 +143,16 @@ pub(super) fn of(args: &ExecArgs) -> Result<Wishes, Failure> {
                 return refused(id, format!("task `{name}` has no period that could be reserved"));
             }
         }
+        if let Some(own) = task.affinity.as_ref().filter(|_| args.policy() == Policy::Dl) {
+            let used = args.on_cpus.clone().unwrap_or_else(|| set.system.platform.all_cpus());
+            if !used.is_subset(own) {
+                let reason = format!(
+                    "task `{name}` may only use the CPUs {own}, and SCHED_DEADLINE would let it run on {used}"
+                );
+                let failure = Failure::input(set.located(reason, Some(id)));
+                return Err(failure.help("--policy p-edf keeps affinities"));
+            }
+        }
         let reservation = Reservation {
             name: name.to_string(),
             runtime: task.reservation(),
