@@ -62,8 +62,8 @@ fn units(text: &str) -> Cow<'_, str> {
     if ASCII.load(Ordering::Relaxed) { without_micro(text) } else { with_micro(text) }
 }
 
-/// Writes a text so that no line ends between a number and its unit, for whoever breaks it into
-/// lines. [`in_lines`] writes blanks there again.
+/// Writes a text so that no line ends between a number and its unit when it is broken into lines.
+/// [`in_lines`] writes blanks there again.
 pub(crate) fn with_units_kept(text: &str) -> String {
     shown::with_units_kept(&units(text)).into_owned()
 }
