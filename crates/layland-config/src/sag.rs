@@ -13,7 +13,8 @@
 //! | `Priority`, equal for all jobs of a task | priority: the smaller number comes first in both |
 //! | `Priority` = `Deadline` in each line (EDF) | no priority |
 //!
-//! A task has one set of parameters, so that jobs of a task that differ are refused.
+//! A task has one set of parameters. If jobs of a task differ, each becomes a task of its own: SAG
+//! does not order them, either.
 
 use crate::csv::titles::simple;
 use crate::host::{Host, MAX_TASKS, default_cpus};
@@ -38,8 +39,20 @@ pub(crate) fn is_header(line: &str) -> bool {
     has(&["jobid", "jid"]) && has(&["arrivalmin", "releasemin", "rmin", "amin", "r_min"])
 }
 
+/// Returns true for the titles of the files beside a job set, and for the first key of its YAML.
+pub(crate) fn is_other_header(line: &str) -> bool {
+    let titles: Vec<String> = line.split([',', ';', '\t']).map(simple).collect();
+    let has = |names: &[&str]| names.iter().all(|name| titles.iter().any(|title| title == name));
+    line.trim_end() == "jobset:"
+        || has(&["predecessortid", "successortid"])
+        || has(&["tid", "tmin", "cmin"])
+        || has(&["jobatid", "jobbtid"])
+        || has(&["ncores", "eft1"])
+}
+
 /// A job, in nanoseconds.
 struct SagJob {
+    number: i64,
     release: (i64, i64),
     cost: (i64, i64),
     deadline: i64,
@@ -104,16 +117,19 @@ pub(crate) fn read(
             }
             number
         };
-        let (task, priority) = (whole_number(cells[0]), whole_number(cells[7]));
-        let (Some(task), Some(priority), true) = (task, priority, is_good) else { continue };
+        let [task, number, priority] = [0, 1, 7].map(|at| whole_number(cells[at]));
+        let (Some(task), Some(number), Some(priority)) = (task, number, priority) else { continue };
+        if !is_good {
+            continue;
+        }
         let [from, until, least, most, deadline] = times;
         if until < from || most < least {
             let message = "the largest value is before the least".to_owned();
             fault(problems, whole, message, "write the earliest release and the least cost first");
             continue;
         }
-        let job =
-            SagJob { release: (from, until), cost: (least, most), deadline, priority, span: whole };
+        let (release, cost) = ((from, until), (least, most));
+        let job = SagJob { number, release, cost, deadline, priority, span: whole };
         tasks.entry(task).or_default().push(job);
     }
     if let Some((span, number)) = without_unit {
@@ -133,9 +149,15 @@ pub(crate) fn read(
     let (mut found, mut spans) = (Vec::new(), Vec::new());
     for (id, mut jobs) in tasks {
         jobs.sort_by_key(|job| job.release);
-        spans.push(jobs[0].span.clone());
-        if let Some(task) = task(id, &jobs, is_edf, found.len(), problems) {
-            found.push(task);
+        if !differ(id, &jobs, is_edf, problems) {
+            spans.push(jobs[0].span.clone());
+            found.push(task(format!("T{id}"), &jobs, is_edf, found.len()));
+            continue;
+        }
+        for job in jobs {
+            spans.push(job.span.clone());
+            let name = format!("T{id}.{}", job.number);
+            found.push(task(name, &[job], is_edf, found.len()));
         }
     }
     if problems.has_errors() {
@@ -154,39 +176,41 @@ pub(crate) fn read(
     Some((system, spans))
 }
 
-/// Makes one task of its jobs, which are in the order of their releases.
-fn task(
-    id: i64,
-    jobs: &[SagJob],
-    is_edf: bool,
-    rank: usize,
-    problems: &mut Problems,
-) -> Option<Task> {
+/// Returns true, and says so, if jobs of a task have no parameters in common.
+fn differ(id: i64, jobs: &[SagJob], is_edf: bool, problems: &mut Problems) -> bool {
     let first = &jobs[0];
-    let relative = |job: &SagJob| job.deadline.saturating_sub(job.release.0);
-    let jitter = |job: &SagJob| job.release.1 - job.release.0;
-    for job in &jobs[1..] {
-        let differs = if job.cost.1 != first.cost.1 {
-            "largest cost"
-        } else if relative(job) != relative(first) {
-            "relative deadline"
-        } else if jitter(job) != jitter(first) {
-            "release interval"
-        } else if !is_edf && job.priority != first.priority {
-            "priority"
-        } else {
-            continue;
-        };
-        let message = format!("a job of task {id} has another {differs} than the first");
-        let problem = Problem::error("layland::sag::differ", message).at(job.span.clone(), "here");
-        let help = "the jobs of a task have one WCET, relative deadline, jitter and priority here: give this job a task \
-                    of its own";
-        problems.push(problem.and_at(first.span.clone(), "the first").help(help));
-        return None;
-    }
+    let parameters = |job: &SagJob| {
+        let priority = if is_edf { 0 } else { job.priority };
+        [job.cost.1, relative_deadline(job), jitter(job), priority]
+    };
+    let names = ["largest cost", "relative deadline", "release interval", "priority"];
+    let found = jobs[1..].iter().find_map(|job| {
+        let pairs = parameters(job).into_iter().zip(parameters(first));
+        let at = pairs.into_iter().position(|(own, other)| own != other)?;
+        Some((job, names[at]))
+    });
+    let Some((job, what)) = found else { return false };
+    let message = format!("a job of task {id} has another {what} than the first");
+    let problem = Problem::warning("layland::sag::differ", message).at(job.span.clone(), "here");
+    let help = "each job of this task becomes a task of its own";
+    problems.push(problem.and_at(first.span.clone(), "the first").help(help));
+    true
+}
+
+fn relative_deadline(job: &SagJob) -> i64 {
+    job.deadline.saturating_sub(job.release.0)
+}
+
+fn jitter(job: &SagJob) -> i64 {
+    job.release.1 - job.release.0
+}
+
+/// Makes one task of jobs that are alike, in the order of their releases.
+fn task(name: String, jobs: &[SagJob], is_edf: bool, rank: usize) -> Task {
+    let first = &jobs[0];
     let gaps: Vec<i64> =
         jobs.windows(2).map(|pair| pair[1].release.0 - pair[0].release.0).collect();
-    let deadline = Duration::from_ns(relative(first));
+    let deadline = Duration::from_ns(relative_deadline(first));
     let is_periodic = gaps.windows(2).all(|pair| pair[0] == pair[1]);
     let period = gaps
         .iter()
@@ -201,7 +225,7 @@ fn task(
         Behaviour::Explicit(jobs.iter().map(|job| Time::from_ns(job.release.0)).collect())
     };
     let is_counted = behaviour == Behaviour::Periodic;
-    Some(Task {
+    Task {
         deadline,
         offset: if is_counted { Duration::from_ns(first.release.0) } else { Duration::ZERO },
         jitter: Duration::from_ns(jitter(first)),
@@ -215,8 +239,8 @@ fn task(
         preemption: Preemption::Never,
         behaviour,
         rank: rank as i64,
-        ..Task::implicit(format!("T{id}"), max, period)
-    })
+        ..Task::implicit(name, max, period)
+    }
 }
 
 fn fault(problems: &mut Problems, span: Span, message: String, help: &str) {

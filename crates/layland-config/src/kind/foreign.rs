@@ -23,6 +23,7 @@ pub enum Foreign {
     LatencyTrace,
     CountedTrace,
     PerfJson,
+    SagOther,
     TraceCmd,
     PerfData,
     LitmusTrace,
@@ -55,7 +56,7 @@ const TRACE: &str = "a trace is for `layland trace`: `layland trace infer FILE -
 
 impl Foreign {
     /// All of them.
-    pub const ALL: [Foreign; 42] = [
+    pub const ALL: [Foreign; 43] = [
         Foreign::Amalthea,
         Foreign::Cheddar,
         Foreign::Schedsim,
@@ -73,6 +74,7 @@ impl Foreign {
         Foreign::LatencyTrace,
         Foreign::CountedTrace,
         Foreign::PerfJson,
+        Foreign::SagOther,
         Foreign::TraceCmd,
         Foreign::PerfData,
         Foreign::LitmusTrace,
@@ -157,6 +159,10 @@ impl Foreign {
                 "it is not read: `perf script -F comm,tid,cpu,time,event,trace` writes the text of the record, from which \
                  `layland trace infer` makes a task set"
             }
+            Foreign::SagOther => {
+                "its jobs are read as CSV, one in each line: `Task ID, Job ID, Arrival min, ..`; precedence constraints, abort \
+                 actions, exclusion and platforms are not read"
+            }
             Foreign::RtAppLog => {
                 "`layland trace stats FILE` reads it; the task set is the JSON that rt-app was started with"
             }
@@ -217,6 +223,7 @@ impl fmt::Display for Foreign {
             Foreign::LatencyTrace => "a kernel trace in the latency format",
             Foreign::CountedTrace => "a kernel trace whose clock counts events or cycles",
             Foreign::PerfJson => "a perf record as JSON",
+            Foreign::SagOther => "a file of SAG that is not a table of jobs",
             Foreign::TraceCmd => "a trace-cmd record",
             Foreign::PerfData => "a perf record",
             Foreign::LitmusTrace => "a LITMUS^RT trace",

@@ -26,6 +26,9 @@ pub(super) fn kind(text: &str, ending: Option<&str>, is_named: bool) -> Kind {
     if sag::is_header(first) {
         return Kind::Set(Format::Sag);
     }
+    if sag::is_other_header(first) {
+        return Kind::Foreign(Foreign::SagOther);
+    }
     if is_named {
         let layout = csv::layout_of_rows(text);
         return Kind::Set(if matches!(layout, Layout::Separated(_)) {

@@ -84,10 +84,6 @@ const FILES: &[(&str, Is)] = &[
         ),
     ),
     (
-        "jobs-that-differ.csv",
-        Wrong(Format::Sag, "3:1", "a job of task 1 has another largest cost than the first"),
-    ),
-    (
         "simso-of-unknown-type.xml",
         Wrong(Format::Simso, "3:46", "`Eventual` is not a type of task in SimSo"),
     ),
@@ -113,6 +109,7 @@ const FILES: &[(&str, Is)] = &[
     ("latency.txt", Other(Foreign::LatencyTrace)),
     ("counted.txt", Other(Foreign::CountedTrace)),
     ("perf.json", Other(Foreign::PerfJson)),
+    ("precedence.csv", Other(Foreign::SagOther)),
     ("rt-app.log", Other(Foreign::RtAppLog)),
     ("trace.json", Other(Foreign::LaylandTrace)),
     ("run.log", Other(Foreign::RunLog)),
@@ -339,6 +336,32 @@ fn problems_of_poet_read_back() {
     }
     let report = read("a", text.as_bytes(), Format::Poet, &Host::default()).unwrap_err();
     assert_eq!(report.problems[0].message, "the numbers have no unit");
+}
+
+/// Jobs of one task that differ become tasks, and the others stay together.
+#[test]
+fn jobs_that_differ_become_tasks() {
+    let text = "Task ID,Job ID,Arrival min,Arrival max,Cost min,Cost max,Deadline,Priority\n\
+        1,1,0,0,3,3,8,8\n2,1,0,1,2,2,12,12\n1,2,9,9,4,4,17,17\n2,2,12,13,1,2,24,24\n";
+    let loaded = read("a", text.as_bytes(), Format::Sag, &host(None));
+    let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.plain()));
+    let tasks: Vec<String> = loaded.system.tasks.values().map(ToString::to_string).collect();
+    assert_eq!(tasks, ["T1.1=3ms/8ms", "T1.2=4ms/8ms", "T2=2ms/12ms"]);
+    let second = &loaded.system.tasks[TaskId(1)];
+    assert_eq!((second.offset, second.jobs), (Duration::from_ms(9), Some(1)));
+    let message = "a job of task 1 has another largest cost than the first";
+    assert!(loaded.warnings.problems.iter().any(|problem| problem.message == message));
+    for (own, other, what) in [
+        ("9,9,4,4,17,17", "9,9,3,3,18,18", "relative deadline"),
+        ("9,9,4,4,17,17", "9,10,3,3,17,17", "release interval"),
+        ("9,9,4,4,17,17", "9,9,3,3,17,5", "priority"),
+    ] {
+        let changed = text.replace(own, other);
+        let loaded = read("a", changed.as_bytes(), Format::Sag, &host(None)).expect("a job set");
+        let message = format!("a job of task 1 has another {what} than the first");
+        let is_said = loaded.warnings.problems.iter().any(|problem| problem.message == message);
+        assert!(is_said && loaded.system.tasks.len() >= 3, "{}", loaded.warnings.plain());
+    }
 }
 
 /// A job set that was written reads back, and a set with too many jobs is refused.

@@ -425,7 +425,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::sag::differ",
         "jobs of one task with different parameters",
-        "Give them tasks of their own: a task has one WCET, one relative deadline, one jitter and one priority.",
+        "Each becomes a task of its own: a task has one WCET, one relative deadline, one jitter and one priority.",
     ),
     (
         "layland::sag::nonpreemptive",
