@@ -7,6 +7,7 @@ mod text;
 
 use process::{folder, name, run};
 use serde_json::Value;
+use std::path::Path;
 use std::process::Output;
 use text::Text;
 
@@ -237,6 +238,26 @@ fn traces_of_other_tools_are_named() {
             assert!(err.contains(what) && err.contains("help: "), "{args:?}: {err}");
         }
     }
+}
+
+/// A set that was inferred names no CPUs: its trace is held to the CPUs that it shows, and not to
+/// those that the policy would choose.
+#[test]
+fn the_trace_of_an_inferred_set_is_checked_on_its_cpus() {
+    let folder = folder("traces-inferred");
+    let trace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/notebooks/12-kernel-trace.txt");
+    let set = folder.join("seen.toml");
+    let (exit, ..) =
+        said(&run(&["trace", "infer", name(&trace), "-o", name(&set), "--factor", "1.2"]));
+    assert_eq!(exit, 0);
+    let check = ["trace", "check", name(&trace), "--set", name(&set), "--latency", "200us", "-p"];
+    let (exit, out, err) = said(&run(&[&check[..], &["p-fp"]].concat()));
+    assert!(err.contains("each task is held to the CPU on which the trace shows it"), "{err}");
+    assert!(exit == 0 && out.contains("no violation"), "{out}");
+    // A policy without a partition has nothing to choose.
+    let (_, _, err) = said(&run(&[&check[..], &["g-fp"]].concat()));
+    assert!(!err.contains("is held to the CPU"), "{err}");
 }
 
 #[test]
