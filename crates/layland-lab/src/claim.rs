@@ -25,6 +25,7 @@ use crate::curve::{Values, gathered};
 use crate::experiment::{Claim, Comparison, Experiment, Figure, Operand, Other};
 use crate::metric::Origin;
 use crate::results::Results;
+use layland_model::counted;
 use resample::{Sample, Tallies};
 use words::compared;
 
@@ -87,7 +88,9 @@ impl Judged<'_> {
     /// The judgement in words, with the number of systems if there are too few.
     pub fn here(&self) -> String {
         match (self.judgement, &self.sampled) {
-            (Judgement::Undecided, Some(sampled)) => format!("undecided at {} sets", sampled.sets),
+            (Judgement::Undecided, Some(sampled)) => {
+                format!("undecided at {}", counted(sampled.sets, "set"))
+            }
             (judgement, _) => judgement.name().to_owned(),
         }
     }

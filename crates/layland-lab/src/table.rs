@@ -4,6 +4,7 @@ use crate::claim::{Judged, Judgement, Method, Sampled, short};
 use crate::curve::{at_cell, curves};
 use crate::experiment::{Experiment, Figure, Table};
 use crate::results::Results;
+use layland_model::counted;
 
 /// The maximum number of disagreements that are listed per claim.
 const LISTED: usize = 5;
@@ -103,7 +104,8 @@ pub(crate) fn sampled_text(sampled: &Sampled, of: usize) -> String {
         Method::Bootstrap => format!("paired bootstrap over {sets} sets a point"),
         Method::Binomial => {
             format!(
-                "exact binomial over points, since {sets} sets a point are too few to draw from"
+                "exact binomial over points, since {} a point are too few to draw from",
+                counted(*sets, "set")
             )
         }
     };

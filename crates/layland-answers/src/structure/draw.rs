@@ -184,7 +184,7 @@ mod tests {
         let of = |policy| Structure::of(&registry, &system, policy).expect("it has a structure");
         let dot = of("run").dot();
         assert!(dot.starts_with("digraph structure {") && dot.ends_with("}\n"), "{dot}");
-        assert!(dot.contains("[label=\"S2 2/3 (dual 1/3)\\n\\\"c\\\\ 2/3\"];"), "{dot}");
+        assert!(dot.contains("[label=\"S3 2/3 (dual 1/3)\\n\\\"c\\\\ 2/3\"];"), "{dot}");
         assert_eq!(dot.matches(" -> ").count(), 3);
         let text = of("cd").text();
         assert!(text.contains("1 of 3 tasks split, 1 migration per job at most"), "{text}");

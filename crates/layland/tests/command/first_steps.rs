@@ -131,7 +131,7 @@ fn bash_completes_names() {
         ("layland demos rob", &["robot"]),
         ("layland lab run tan", &["tang2021"]),
         ("layland lab show hua", &["huang2014"]),
-        ("layland explain stevan", &["stevanato2021"]),
+        ("layland explain stevan", &["stevanato2021", "stevanato2021-kernel"]),
         // Bash replaces only the part after the colon.
         ("layland sim demo:rob", &["robot"]),
         ("layland --color never check demo:rob", &["robot"]),

@@ -168,7 +168,7 @@ pub(crate) struct PaperArgs {
     /// The number of worker threads. By default one per CPU
     #[arg(long, short = 'j', value_name = "N", value_parser = whole::<1, 1024>)]
     pub workers: Option<u32>,
-    /// Do not measure how long decisions take: figures of times are left out
+    /// Do not measure how long decisions take, where the experiment asks for it. Figures of times are left out
     #[arg(long)]
     pub no_timing: bool,
     /// Print results and problems only
