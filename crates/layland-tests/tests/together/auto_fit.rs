@@ -159,7 +159,7 @@ fn packing_places_as_if_it_tested_each_cpu_anew() {
             for number in 0..150 {
                 let mut random = Random::new(number, 3, Aspect::Periods);
                 let mut all = Vec::new();
-                for _ in 0..3 {
+                for _ in 0..2 {
                     all.extend(drawn(&mut random, more).tasks.values().cloned());
                 }
                 for (at, task) in all.iter_mut().enumerate() {
@@ -179,7 +179,7 @@ fn packing_places_as_if_it_tested_each_cpu_anew() {
                     if found.is_some() { placed += 1 } else { refused += 1 }
                 }
             }
-            assert!(placed > 20 && refused > 50, "{order:?}: {placed} placed, {refused} not");
+            assert!(placed > 15 && refused > 50, "{order:?}: {placed} placed, {refused} not");
         }
     }
 }
