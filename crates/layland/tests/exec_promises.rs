@@ -9,6 +9,7 @@ mod exec;
 use exec::*;
 use layland_testkit::promises::Campaign;
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -302,6 +303,61 @@ fn a_reservation_out_of_phase_begins_anew() {
     // hundred jobs.
     let late: u32 = late.trim().parse().unwrap_or_else(|_| panic!("{ran:?}"));
     assert!(late < 200, "{late} late: {said}");
+    assert_clean();
+}
+
+/// The kernel's debugfs in a folder of this test, until it is dropped.
+struct Debugfs(std::path::PathBuf);
+
+impl Debugfs {
+    fn mounted() -> Option<Debugfs> {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-promises-debugfs");
+        fs::create_dir_all(&folder).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "debugfs", "none"]).arg(&folder).stderr(Stdio::null());
+        mount.status().is_ok_and(|status| status.success()).then_some(Debugfs(folder))
+    }
+
+    /// The kernel's sum of what is reserved, in units of 2^-20 of a CPU.
+    fn total(&self) -> Option<i64> {
+        let text = fs::read_to_string(self.0.join("sched/debug")).ok()?;
+        let line = text.lines().find(|line| line.contains("dl_bw->total_bw"))?;
+        line.rsplit_once(':')?.1.trim().parse().ok()
+    }
+}
+
+impl Drop for Debugfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Some kernels recount when a limit is read, and forget threads that sleep. `exec`, which looks at
+/// the machine every second, must not make them do so.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test waits for what happens every second")]
+fn the_kernel_counts_a_reservation_until_its_end() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let Some(debugfs) = Debugfs::mounted() else { return common::skipped("debugfs, as root") };
+    // A recount, where this causes one, corrects the sum after other tests.
+    let _ = number("/proc/sys/kernel/sched_rt_runtime_us");
+    let Some(before) = debugfs.total() else {
+        return common::skipped("sched/debug in debugfs (CONFIG_SCHED_DEBUG)");
+    };
+    let mut program = Command::new(env!("CARGO_BIN_EXE_layland"))
+        .args(["exec", "--dl", "2ms/10ms", "-q", "--", "sleep", "4"])
+        .spawn()
+        .unwrap();
+    let fifth = (1 << 20) / 5;
+    let is_counted = || debugfs.total().is_some_and(|now| (now - before - fifth).abs() <= 1);
+    wait_until("it is reserved", is_counted);
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert!(is_counted(), "{before} before, {:?} after some seconds", debugfs.total());
+    assert!(program.wait().unwrap().success());
+    wait_until("it is given back", || debugfs.total() == Some(before));
     assert_clean();
 }
 

@@ -1,6 +1,7 @@
 //! The reservations and root domains that a set needs, and whether the kernel would accept them.
 
 use crate::kernel::sys;
+use crate::machine::limit::Limit;
 use crate::machine::register::Register;
 use crate::machine::rules::{Broken, Rules};
 use layland_engine::reserves::Margin;
@@ -34,13 +35,13 @@ impl Facts {
         let features = std::fs::read_to_string("/sys/kernel/debug/sched/features").ok();
         let has_hrtick =
             features.map(|text| text.split_whitespace().any(|word| word == "HRTICK_DL"));
-        let period = number("/proc/sys/kernel/sched_rt_period_us").unwrap_or(1_000_000).max(1);
+        let period = Limit::get().period_us.unwrap_or(1_000_000).max(1);
         // A run that switched admission control off will switch it on again when it ends. The
         // kernel refuses that if more than the earlier limit is reserved by then, so the earlier
         // limit counts here.
         let before = Register::open().ok().and_then(|register| register.before(ADMISSION_SETTING));
         let runtime = before.and_then(|text| text.trim().parse().ok());
-        let runtime = runtime.or_else(|| number("/proc/sys/kernel/sched_rt_runtime_us"));
+        let runtime = runtime.or_else(|| Limit::get().runtime_us);
         let runtime = runtime.unwrap_or(950_000);
         // The fair server reserves 50 ms in every second.
         let fair = match number("/sys/kernel/debug/sched/fair_server/cpu0/runtime") {

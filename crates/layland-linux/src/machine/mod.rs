@@ -10,6 +10,7 @@
 //!   threads    threads of programs that were given another class, and what they were
 //!   rules      what the kernel takes, and what it wants of whoever asks
 //!   accounting the kernel's sum of what is reserved, and its faults
+//!   limit      how much the kernel lets be reserved
 //!   left       what was left behind all the same
 //!   doctor     what works here
 //!   ext, btf   whether sched_ext does, and what the kernel says of its functions
@@ -28,6 +29,7 @@ pub(crate) mod ended;
 pub mod ext;
 pub(crate) mod guardian;
 mod left;
+pub(crate) mod limit;
 pub mod register;
 pub mod rules;
 pub(crate) mod threads;

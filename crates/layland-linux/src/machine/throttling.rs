@@ -5,6 +5,7 @@
 //! | before 6.12, or with `RT_GROUP_SCHED` | *throttling*: once the real-time threads of a CPU have used `sched_rt_runtime_us` within `sched_rt_period_us`, they are stopped for the rest of the period |
 //! | since 6.12 | the *fair server*: ordinary threads that wait for a CPU get 50 ms of every second of it, at any priority of the real-time threads |
 
+use super::limit::Limit;
 use layland_model::{CpuId, Duration, Group, Rate, RateSum, ScheduleRule, System, TaskId};
 use std::fs;
 
@@ -27,13 +28,12 @@ impl Throttling {
     /// Reads the limits of this kernel; empty if there are none, or if they are unknown.
     pub fn of_machine() -> Vec<Throttling> {
         let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<i64>().ok();
-        let runtime = number("/proc/sys/kernel/sched_rt_runtime_us");
-        let period = number("/proc/sys/kernel/sched_rt_period_us");
+        let Limit { runtime_us, period_us } = Limit::get();
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let fair = number("/sys/kernel/debug/sched/fair_server/cpu0/runtime");
         // The file exists only in kernels with `RT_GROUP_SCHED`.
         let group = number("/sys/fs/cgroup/cpu/cpu.rt_runtime_us");
-        Throttling::of(&release, runtime.zip(period), group.is_some(), fair)
+        Throttling::of(&release, runtime_us.zip(period_us), group.is_some(), fair)
     }
 
     /// Returns the limits of the control groups of a process, each with its file: of its own group
