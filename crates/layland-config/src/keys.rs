@@ -9,7 +9,7 @@ mod kind;
 mod lost;
 
 pub(crate) use kind::{Base, Fault, Of, Own, TaskKey, Value, Word};
-pub(crate) use lost::Coverage;
+pub(crate) use lost::{Coverage, lost_of_set};
 
 use crate::csv::cells;
 use crate::schema::costs::CacheSets;

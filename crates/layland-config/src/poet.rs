@@ -18,11 +18,11 @@
 
 use crate::host::{Host, default_cpus};
 use crate::json::{Json, Member, Value};
-use crate::keys::{Coverage, Of};
+use crate::keys::{Coverage, Of, lost_of_set};
 use crate::problem::{Problem, Problems, Span};
 use crate::{sag, yaml};
 use layland_model::{
-    ArrivalCurve, Behaviour, CurveArrivals, Duration, Index, Overheads, ParseTimeError, Preemption,
+    ArrivalCurve, Behaviour, CurveArrivals, Duration, Index, ParseTimeError, Preemption,
     Separation, Service, System, Task,
 };
 use std::collections::BTreeMap;
@@ -213,9 +213,8 @@ impl Reader<'_> {
             shape(self.problems, &value.span);
             return None;
         };
-        // The unit is also the shortest length of an interval.
-        let one = self.one(horizon)?;
-        let horizon = self.time(horizon)?;
+        // The unit is also the shortest length of an interval. What is not a time is reported first.
+        let (horizon, one) = (self.time(horizon)?, self.one(horizon)?);
         let Value::List(steps) = &steps.value else {
             shape(self.problems, &steps.span);
             return None;
@@ -394,20 +393,10 @@ fn losses(system: &System, unit: &str, are_preempted: bool) -> Vec<Problem> {
     };
     let help = "name the unit when you read them back: --unit";
     lose(true, format!("POET has no units: the times are in {unit}"), help);
-    let platform = &system.platform;
-    let cpus = platform.cpu_count();
+    let cpus = system.platform.cpu_count();
     let help = "give it the tasks of one CPU, as `layland check` assigns them";
     lose(cpus > 1, format!("POET analyses one CPU, and the set has {cpus}"), help);
-    lose(!platform.is_unit_speed(), "the speeds of the CPUs are lost".to_owned(), NO_PLACE);
-    let clustered = platform.clusters != [platform.all_cpus()];
-    lose(clustered, "the clusters are lost".to_owned(), NO_PLACE);
-    lose(platform.overheads != Overheads::default(), "the overheads are lost".to_owned(), NO_PLACE);
-    let own = "the execution time at each task's own level is written";
-    lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
-    let requests = system.requests.len();
-    lose(requests > 0, format!("{requests} requests are lost"), NO_PLACE);
-    let chains = system.chains.len();
-    lose(chains > 0, format!("{chains} cause-effect chains are lost"), NO_PLACE);
+    lost_of_set(system, NO_PLACE, &mut lose);
     let (some, all) = (
         system.tasks.values().any(|task| task.priority.is_some()),
         system.tasks.values().all(|task| task.priority.is_some()),

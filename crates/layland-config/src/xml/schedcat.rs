@@ -9,12 +9,10 @@
 use super::sections::{self, Sections};
 use super::tree::{Attributes, Element, in_units, parse};
 use crate::host::{Host, MAX_TASKS, default_cpus};
-use crate::keys::{Coverage, Of};
+use crate::keys::{Coverage, Of, lost_of_set};
 use crate::problem::{Problem, Problems, Span};
 use crate::steps::keep_used;
-use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, Field, Index, Overheads, Service, System, Task,
-};
+use layland_model::{Behaviour, CpuId, CpuSet, Duration, Field, Index, Service, System, Task};
 
 const LOST: &str = "layland::schedcat::lost";
 /// Microseconds are 10^3 nanoseconds.
@@ -156,30 +154,14 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
             lost.push(Problem::warning(LOST, what).help(help));
         }
     };
-    let platform = &system.platform;
-    let cpus = platform.cpu_count();
+    let cpus = system.platform.cpu_count();
     lose(
         true,
         format!("that there are {cpus} CPUs is lost"),
         "say it with --cpus when you read it",
     );
-    lose(!platform.is_unit_speed(), "the speeds of the CPUs are lost".to_owned(), NO_PLACE);
-    let clustered = platform.clusters != [platform.all_cpus()];
-    lose(clustered, "the clusters are lost".to_owned(), NO_PLACE);
-    lose(platform.overheads != Overheads::default(), "the overheads are lost".to_owned(), NO_PLACE);
-    let own = "the execution time at each task's own level is written";
-    lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
-    let requests = system.requests.len();
-    lose(requests > 0, format!("{requests} requests are lost"), NO_PLACE);
-    let chains = system.chains.len();
-    lose(chains > 0, format!("{chains} cause-effect chains are lost"), NO_PLACE);
+    lost_of_set(system, NO_PLACE, &mut lose);
     sections::lost(system, &mut lose);
-    lose(system.provenance.is_some(), "the provenance is lost".to_owned(), NO_PLACE);
-    lose(
-        system.observed.is_some(),
-        "the trace that the set was inferred from is lost".to_owned(),
-        NO_PLACE,
-    );
     for of in Of::each(system) {
         let (task, name) = (of.task, &of.task.name);
         let number = of.id.index() + 1;

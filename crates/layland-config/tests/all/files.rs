@@ -318,6 +318,7 @@ fn problems_of_poet_read_back() {
         ("[[1, 1], [105, 1]]", "[[1, 1], [105, 2]]", "this is not an arrival curve of POET"),
         ("[[2, 1]]", "[[1, 1], [105, 2]]", "this is not an arrival curve of POET"),
         ("[[1, 1], [220, 2]]", "[[1, 1], [105, 2]]", "this is not an arrival curve of POET"),
+        ("[[220], [[1, 1]", "[220, [[1, 1]", "this is a list, and not a time"),
         ("policy: RM", "policy: FP", "`scheduling policy` is missing or not known"),
         ("id: 2", "id: 3", "there is another task 2"),
         (
