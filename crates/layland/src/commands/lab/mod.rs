@@ -11,8 +11,8 @@ use crate::ui::numbers::{whole, whole_u64};
 use crate::ui::{self, document, input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
 use layland_lab::{
-    EngineRuns, Experiment, LabError, Part, Progress, Runner, Share, ThreadRuns, claims_text,
-    judge, packaged, parse_horizon, table_text, write_paper,
+    EngineRuns, Experiment, LabError, Part, Progress, Results, Runner, Share, ThreadRuns, Timings,
+    claims_text, judge, packaged, parse_horizon, table_text, write_paper,
 };
 use layland_policy::Registry;
 use real::OnThreads;
@@ -298,27 +298,13 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     }
     let interrupt = interrupt::listen();
     let show = Show::new(args.quiet || args.json);
-    let tell = |progress: Progress| show.tell(progress);
-    let runner = Runner {
-        interrupt: Some(interrupt),
-        progress: Some(&tell),
-        damaged: Some(&warn_of_damage),
-        ..chosen.runner(registry)
-    };
-    let plan = runner.plan(figures).map_err(failed)?;
-    let measure = || runner.run(&plan);
-    let results = threads::on(args.workers, measure)?.map_err(failed)?;
-    show.end();
+    let results = measured(registry, &chosen, args.workers, interrupt, &show)?;
     if !results.is_complete() {
         terminal::talk("interrupted: writing what there is; the same command goes on");
     }
     let mut written = layland_lab::write(experiment, &results, figures, folder).map_err(failed)?;
-    let timings = if args.no_timing || !results.is_complete() || !figures.is_empty() {
-        None
-    } else {
-        let tell = |done, points| show.timed(done, points);
-        layland_lab::time(experiment, registry, Some(interrupt), &tell).map_err(failed)?
-    };
+    let is_timed = !args.no_timing && results.is_complete() && figures.is_empty();
+    let timings = timed(registry, experiment, is_timed, interrupt, &show)?;
     if let Some(timings) = &timings {
         written.extend(layland_lab::write_timings(experiment, timings, folder).map_err(failed)?);
     }
@@ -362,12 +348,14 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     Ok(exit)
 }
 
-/// Measures the rest of a paper's experiment, and writes the report for its authors.
-fn paper(registry: &Registry, args: &PaperArgs) -> Outcome {
-    let chosen = Chosen::of(registry, &args.which)?;
-    let Chosen { experiment, figures, folder, .. } = &chosen;
-    let interrupt = interrupt::listen();
-    let show = Show::new(args.quiet);
+/// Simulates what is not simulated yet.
+fn measured(
+    registry: &Registry,
+    chosen: &Chosen,
+    workers: Option<u32>,
+    interrupt: &AtomicBool,
+    show: &Show,
+) -> Result<Results, Failure> {
     let tell = |progress: Progress| show.tell(progress);
     let runner = Runner {
         interrupt: Some(interrupt),
@@ -375,15 +363,34 @@ fn paper(registry: &Registry, args: &PaperArgs) -> Outcome {
         damaged: Some(&warn_of_damage),
         ..chosen.runner(registry)
     };
-    let plan = runner.plan(figures).map_err(failed)?;
-    let results = threads::on(args.workers, || runner.run(&plan))?.map_err(failed)?;
+    let plan = runner.plan(&chosen.figures).map_err(failed)?;
+    let results = threads::on(workers, || runner.run(&plan))?.map_err(failed)?;
     show.end();
-    let timings = if args.no_timing || !results.is_complete() || !figures.is_empty() {
-        None
-    } else {
-        let tell = |done, points| show.timed(done, points);
-        layland_lab::time(experiment, registry, Some(interrupt), &tell).map_err(failed)?
-    };
+    Ok(results)
+}
+
+/// Measures how long decisions take, if that is wanted and the experiment asks for it.
+fn timed(
+    registry: &Registry,
+    experiment: &Experiment,
+    is_timed: bool,
+    interrupt: &AtomicBool,
+    show: &Show,
+) -> Result<Option<Timings>, Failure> {
+    let tell = |done, points| show.timed(done, points);
+    let time = || layland_lab::time(experiment, registry, Some(interrupt), &tell).map_err(failed);
+    if is_timed { time() } else { Ok(None) }
+}
+
+/// Measures the rest of a paper's experiment, and writes the report for its authors.
+fn paper(registry: &Registry, args: &PaperArgs) -> Outcome {
+    let chosen = Chosen::of(registry, &args.which)?;
+    let Chosen { experiment, figures, folder, .. } = &chosen;
+    let interrupt = interrupt::listen();
+    let show = Show::new(args.quiet);
+    let results = measured(registry, &chosen, args.workers, interrupt, &show)?;
+    let is_timed = !args.no_timing && results.is_complete() && figures.is_empty();
+    let timings = timed(registry, experiment, is_timed, interrupt, &show)?;
     let written = write_paper(experiment, &results, timings.as_ref(), folder).map_err(failed)?;
     let paths: Vec<String> =
         written.iter().map(|file| folder.join(file).display().to_string()).collect();
