@@ -107,8 +107,7 @@ impl Machine {
             clocksource: first_line(
                 "/sys/devices/system/clocksource/clocksource0/current_clocksource",
             ),
-            rt_runtime_us: first_line("/proc/sys/kernel/sched_rt_runtime_us")
-                .and_then(|text| text.parse().ok()),
+            rt_runtime_us: limit::Limit::get().runtime_us,
         }
     }
 
