@@ -219,8 +219,8 @@ fn a_report_has_every_figure_claim_and_erratum() {
     let html = std::fs::read_to_string(folder.join("two.html")).expect("it is there");
     for part in [
         "<title>two &lt;policies&gt;</title>",
-        "layland lab paper two",
-        "layland lab run two --only misses --sets 10 --seed 1",
+        "layland lab paper two --sets 10 --seed 1 --horizon 1s",
+        "layland lab run two --only misses --sets 10 --seed 1 --horizon 1s",
         "<img alt=",
         "a misses more than b (Section 1)",
         "99 %: ",

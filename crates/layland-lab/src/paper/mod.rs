@@ -16,6 +16,7 @@ use crate::shard::replace;
 use crate::table::sampled_text;
 use crate::timing::{JudgedTimes, Timings};
 use layland_chart::plot::Picture;
+use layland_sim::Horizon;
 use std::path::{Path, PathBuf};
 
 /// The maximum number of points of a claim whose values are listed.
@@ -65,7 +66,7 @@ impl Measurements<'_> {
             Item::Heading(1, experiment.title.clone()),
             Item::Text(experiment.source.clone()),
             Item::Text(experiment.provenance()),
-            Item::Command(format!("layland lab paper {}", experiment.name)),
+            Item::Command(format!("layland lab paper {}{}", experiment.name, self.options())),
             Item::Text(experiment.notes.trim().replace('\n', " ")),
         ];
         items.extend(self.errata());
@@ -117,14 +118,23 @@ impl Measurements<'_> {
     }
 
     fn command(&self, figure: &Figure) -> String {
-        let Experiment { name, sets, seed, .. } = self.experiment;
+        let (name, options) = (&self.experiment.name, self.options());
         match figure.origin() {
-            Origin::Timed => format!("layland lab run {name} --sets {sets} --seed {seed}"),
-            _ => {
-                let only = &figure.name;
-                format!("layland lab run {name} --only {only} --sets {sets} --seed {seed}")
-            }
+            Origin::Timed => format!("layland lab run {name}{options}"),
+            _ => format!("layland lab run {name} --only {}{options}", figure.name),
         }
+    }
+
+    /// The options that give the numbers of this page again.
+    fn options(&self) -> String {
+        let Experiment { sets, seed, horizon, .. } = self.experiment;
+        let horizon = match horizon {
+            Horizon::At(at) => format!(" --horizon {}", at.since_start()),
+            Horizon::Hyperperiods(count) => format!(" --horizon \"{count} hyperperiods\""),
+            // No option names it: it is that of the description.
+            Horizon::Recurrence { .. } => String::new(),
+        };
+        format!(" --sets {sets} --seed {seed}{horizon}")
     }
 }
 
