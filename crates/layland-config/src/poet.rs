@@ -213,7 +213,7 @@ impl Reader<'_> {
             shape(self.problems, &value.span);
             return None;
         };
-        // The unit is also the shortest length of an interval. What is not a time is reported first.
+        // The unit is also the shortest length of an interval; `time` reports other values first.
         let (horizon, one) = (self.time(horizon)?, self.one(horizon)?);
         let Value::List(steps) = &steps.value else {
             shape(self.problems, &steps.span);
