@@ -5,7 +5,8 @@
 //! the thread, and subtracts it all the same when that time comes. The sum may then be negative,
 //! and every request is refused (EBUSY). It does not matter whose thread it was: a run that creates
 //! a root domain must wait for the threads of the run before it. So every run writes this instant
-//! into a file of the register when threads end, and waits for it before such a write.
+//! into a file of the register when threads end, and waits for it before such a write. On Linux 6.18,
+//! a read of the limit has the same effect.
 //!
 //! The guardian calls these functions after a fork, so they do not allocate. `beside` is any file
 //! of the register.

@@ -6,6 +6,8 @@
 //! and every request is refused. A process that reads these files every second would do this to the
 //! threads that it has reserved for. So a change of the limit during a run is not noticed.
 
+use super::ended;
+use super::register::Register;
 use std::fs;
 use std::sync::OnceLock;
 
@@ -24,9 +26,15 @@ impl Limit {
             let text = fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
             text.trim().parse().ok()
         };
-        *FIRST.get_or_init(|| Limit {
-            runtime_us: read("sched_rt_runtime_us"),
-            period_us: read("sched_rt_period_us"),
+        *FIRST.get_or_init(|| {
+            // The recount forgets threads that have just ended, too: see `ended`.
+            if let Ok(lock) = Register::open().and_then(|register| register.lock()) {
+                ended::wait(&lock);
+            }
+            Limit {
+                runtime_us: read("sched_rt_runtime_us"),
+                period_us: read("sched_rt_period_us"),
+            }
         })
     }
 }
