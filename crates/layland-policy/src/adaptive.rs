@@ -14,7 +14,7 @@
 //! | a thread that wakes up on an overloaded CPU moves | always | if it cannot run at once |
 //! | waiting threads are pushed from an overloaded CPU | never | see [`apedf`] |
 //! | a thread that is late and goes on | is placed again | stays |
-//! | a preempted thread | can be pulled | waits where it is |
+//! | a preempted thread | can be pulled | waits where it is (`place=pulling`: can be pulled) |
 //! | a pull | takes one thread | takes an earlier one from each further CPU |
 
 pub mod a2pedf;
@@ -63,9 +63,9 @@ fn place() -> OptionInfo {
     OptionInfo::new(
         "place",
         "the jobs that are placed again on an overloaded CPU: printed (default: each, as in Algorithm 1), waiting \
-           (those that cannot run at once), or kernel (as waiting, with the pushes and pulls of the kernel of the \
-           authors)",
-        Values::one_of(["printed", "waiting", "kernel"]),
+           (those that cannot run at once), kernel (as waiting, with the pushes and pulls of the kernel of the \
+           authors), or pulling (as kernel, but preempted threads can be pulled)",
+        Values::one_of(["printed", "waiting", "kernel", "pulling"]),
     )
 }
 

@@ -7,14 +7,15 @@
 //! the deadline of the first waiting thread, but never uses it. The authors must mean `d'^j`, so
 //! this implementation uses it. Ties go to the lowest CPU.
 //!
-//! With `place=kernel` a thread that was preempted is not pulled. A pull goes on to the CPUs that
-//! follow, and takes a thread from each of them that is earlier than the one before; with `fit=worst`
-//! it takes the earliest thread of any CPU, overloaded or not, that fits.
+//! With `place=kernel` a thread that was preempted is not pulled; with `place=pulling` it can be, as
+//! Section III.C of the paper says. With both, a pull goes on to the CPUs that follow, and takes a
+//! thread from each of them that is earlier than the one before; with `fit=worst` it takes the
+//! earliest thread of any CPU, overloaded or not, that fits.
 
 use super::apedf::{ApEdf, build};
 use super::placement::{Fit, Place};
 use crate::Refusal;
-use crate::deadline::runqueues::{Rules, RunQueues, Threads};
+use crate::deadline::runqueues::{ReservedThread, Rules, RunQueues, Threads};
 use crate::info::{PolicyOptions, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, System, TaskId, Time};
 
@@ -35,6 +36,7 @@ impl A2pEdf {
     /// The pull of the kernel of the authors, for a CPU with an empty queue.
     fn pull_as_kernel(&self, rq: &mut RunQueues, c: CpuId, cluster: usize) {
         let worst = self.0.0.fit == Fit::Worst;
+        let preempted = self.0.0.place == Place::Pulling;
         let mut earliest = Time::NEVER;
         let mut best = None;
         for j in rq.usable[cluster].clone().iter().filter(|&j| j != c) {
@@ -42,10 +44,9 @@ impl A2pEdf {
             if !worst && !load.overloaded().contains(j) {
                 continue;
             }
-            let Some(p) = rq.pushable(j, |thread| !thread.started && thread.mask.contains(c))
-            else {
-                continue;
-            };
+            let may_move =
+                |thread: &ReservedThread| (preempted || !thread.started) && thread.mask.contains(c);
+            let Some(p) = rq.pushable(j, may_move) else { continue };
             let d = rq.deadline(p);
             // A thread that is about to run on its own CPU stays there.
             let runs_soon = rq.running(j).is_some_and(|running| d < rq.deadline(running));
@@ -69,7 +70,7 @@ impl Rules for A2pEdf {
     /// Algorithm 2.
     fn pull(&mut self, rq: &mut RunQueues, c: CpuId) {
         let Some(cluster) = rq.cluster_of(c).filter(|_| rq.is_empty(c)) else { return };
-        if self.0.0.place == Place::Kernel {
+        if self.0.0.place.is_kernel() {
             return self.pull_as_kernel(rq, c, cluster);
         }
         let mut best: Option<(Time, TaskId)> = None;

@@ -12,7 +12,7 @@
 //!
 //! With `place=waiting` a thread stays on an overloaded CPU if it can run there at once. With
 //! `place=kernel` threads also wait for pushes, as in the kernel of the authors
-//! ([`super`] has the table):
+//! ([`super`] has the table). `place=pulling` differs in pulls alone:
 //!
 //! 1. A thread that wakes up, and cannot run at once on its overloaded CPU, goes to the CPU on which
 //!    it fits, or else (`fallback`) to the one that global EDF would take.
@@ -55,7 +55,7 @@ pub(super) fn build(
     let placement = Placement::of(options)?;
     let mut rq = run_queues(system, &stated)?;
     rq.keep_load(placement.limit.clone());
-    rq.remembers_starts = placement.place == Place::Kernel;
+    rq.remembers_starts = placement.place.is_kernel();
     Ok((rq, ApEdf(placement)))
 }
 
@@ -210,13 +210,13 @@ impl Rules for ApEdf {
     fn woken(&mut self, rq: &mut RunQueues, p: TaskId) {
         match self.0.place {
             Place::Printed | Place::Waiting => self.place(rq, p),
-            Place::Kernel => self.place_as_kernel(rq, p),
+            Place::Kernel | Place::Pulling => self.place_as_kernel(rq, p),
         }
     }
     fn replenished(&mut self, rq: &mut RunQueues, p: TaskId) {
         match self.0.place {
             Place::Printed | Place::Waiting => self.place(rq, p),
-            Place::Kernel => {
+            Place::Kernel | Place::Pulling => {
                 let c = rq.threads[p].cpu;
                 rq.enqueue(p);
                 rq.preempt_check(c);
@@ -227,7 +227,7 @@ impl Rules for ApEdf {
     fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId) {
         match self.0.place {
             Place::Printed | Place::Waiting => self.place(rq, p),
-            Place::Kernel => {
+            Place::Kernel | Place::Pulling => {
                 rq.enqueue(p);
                 rq.preempt_check(rq.threads[p].cpu);
             }
@@ -235,7 +235,7 @@ impl Rules for ApEdf {
     }
     fn pull(&mut self, _rq: &mut RunQueues, _c: CpuId) {}
     fn push(&mut self, rq: &mut RunQueues, c: CpuId) {
-        if self.0.place == Place::Kernel {
+        if self.0.place.is_kernel() {
             self.push_all(rq, c);
         }
     }

@@ -13,6 +13,18 @@ pub(crate) enum Place {
     Waiting,
     /// As `Waiting`, with the pushes and pulls of the kernel of the authors.
     Kernel,
+    /// As `Kernel`, but preempted threads can be pulled.
+    Pulling,
+}
+
+impl Place {
+    /// Returns true if threads are pushed and pulled as in the kernel of the authors.
+    pub(crate) fn is_kernel(self) -> bool {
+        match self {
+            Place::Printed | Place::Waiting => false,
+            Place::Kernel | Place::Pulling => true,
+        }
+    }
 }
 
 /// The CPU that is taken of those that a thread fits on.
@@ -42,8 +54,12 @@ impl Placement {
                 "limit=`{limit}` is more than a CPU has: it is at most 1"
             )));
         }
-        let places =
-            [("printed", Place::Printed), ("waiting", Place::Waiting), ("kernel", Place::Kernel)];
+        let places = [
+            ("printed", Place::Printed),
+            ("waiting", Place::Waiting),
+            ("kernel", Place::Kernel),
+            ("pulling", Place::Pulling),
+        ];
         let fits = [("first", Fit::First), ("worst", Fit::Worst)];
         Ok(Placement {
             limit,

@@ -42,6 +42,7 @@ const SPECS: &[&str] = &[
     "apedf:limit=19/20:place=waiting",
     "apedf:place=kernel:fit=worst",
     "a2pedf:limit=19/20:place=kernel",
+    "a2pedf:limit=19/20:place=pulling",
     // Its pulls take threads of CPUs that are not overloaded, so that it never rests.
     "a2pedf:limit=19/20:place=kernel:fit=worst",
 ];
