@@ -60,6 +60,14 @@ impl Structure {
         structure
             .map_err(|refusal| Unanswered::no(format!("{} refuses the set: {refusal}", info.name)))
     }
+
+    /// Returns the numbers of the analyses of mixed criticality, with those of the papers that are not
+    /// safe; `None` if the policy has none, or the set is not for it.
+    pub fn numbers(registry: &Registry, system: &System, spec: &str) -> Option<Structure> {
+        let (info, options) = registry.parse(spec).ok()?;
+        let Algorithm::MixedCriticality(protection) = info.algorithm(&options) else { return None };
+        Structure::of_levels(system, spec, protection)?.ok()
+    }
 }
 
 #[derive(Serialize)]

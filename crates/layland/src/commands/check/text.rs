@@ -13,8 +13,8 @@ use crate::ui::tint::{self, Tint, tinted};
 use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use layland_analysis::{Finding, Reason, Subject, Verdict};
-use layland_answers::Checked;
 use layland_answers::check::{Short, by_level};
+use layland_answers::{Checked, Structure};
 use layland_chart::gantt::{Colours, View};
 use layland_engine::reserves::{LEAST_MARGIN, Margin, Reserves};
 use layland_guarantee::{Assessment, Bound, Said, Stop, in_level};
@@ -189,6 +189,9 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     if args.all {
         for policy in checked.policies.iter().filter(|policy| !policy.said.is_empty()) {
             text += &findings(policy, checked, args);
+            // Some decide nothing, but a reader looks for what the papers print.
+            let numbers = Structure::numbers(registry, checked.system(&policy.spec), &policy.spec);
+            text.extend(numbers.map(|numbers| format!("\n{}", numbers.text())));
         }
     }
     if !checked.out_of_place.is_empty() {
