@@ -9,11 +9,17 @@
 | comparison-more | 2 minutes | pictures and tables of docs/comparison-more.md |
 | comparison-one-cpu | 1 minute | pictures and tables of docs/comparison-one-cpu.md |
 | atlas | 3 minutes | pictures of docs/atlas.md, with 20 sets per point |
+| tang2021 | 1 minute | the page about the paper, simulated for 600 s as in docs/papers.md |
+| stevanato2021, stevanato2021-kernel | 1 minute, 2 minutes | the pages about the paper |
+| bonifaci2016 | 2 minutes | the page about the paper, simulated for 60 s |
+| compagnin2015 | 1 minute | the page about the paper |
+| huang2014 | 1 minute | the page about the paper |
 | overheads | 10 minutes a kernel | pictures of docs/overheads.md; prints its first tables; needs QEMU and a network |
 
 These are times on two idle CPUs with `--profile dist`; the command prints those of its own run. Everything but measured
 times and the part `overheads` is the same in each run, so that a difference shows what a change does. A page of tables
-has each table of its experiment, one column at a time: rows are series, columns are points.
+has each table of its experiment, one column at a time: rows are series, columns are points. A page about a paper is what
+`layland lab paper` writes, without measured times.
 """
 
 import argparse
@@ -33,6 +39,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
 # The options of `layland lab run` of each experiment.
 EXPERIMENTS = {"comparison": [], "comparison-more": [], "comparison-one-cpu": [], "atlas": ["--sets", "20"]}
+# The options of `layland lab paper` of each experiment that repeats a paper.
+PAPERS = {"tang2021": ["--horizon", "600s"], "stevanato2021": [], "stevanato2021-kernel": [],
+          "bonifaci2016": ["--horizon", "60s"], "compagnin2015": [], "huang2014": []}
 # The kernel whose traces are shown, and the pictures of them.
 KERNEL = "6.18"
 TRACES = {"affinity-defect-dl": "example-5-dl", "affinity-defect-dl-sp": "example-5-dl-sp"}
@@ -147,6 +156,15 @@ def of_experiment(name, arguments, folder):
         page(f"{name}-measured", name, f"{experiment['title']}: measured times", about, lines)
 
 
+def of_paper(name, arguments, folder):
+    subprocess.run([arguments.program, "lab", "paper", name, "--no-timing", "--output", folder, "--quiet", *PAPERS[name]],
+                   check=True, stdout=subprocess.DEVNULL)
+    pages = RESULTS / "papers"
+    shutil.rmtree(pages / name, ignore_errors=True)
+    shutil.copytree(folder / name, pages / name)
+    shutil.copy(folder / f"{name}.md", pages)
+
+
 def of_kernels(folder):
     cargo = ["cargo", "run", "--release", "-p", "layland-system-tests", "--bin", "overheads", "--"]
     subprocess.run([*cargo, "1", "1", folder], check=True, cwd=ROOT)
@@ -157,7 +175,7 @@ def of_kernels(folder):
 def main():
     as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
-    parser.add_argument("parts", nargs="+", metavar="PART", choices=[*EXPERIMENTS, "overheads"])
+    parser.add_argument("parts", nargs="+", metavar="PART", choices=[*EXPERIMENTS, *PAPERS, "overheads"])
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "target" / "dist" / "layland")
     parser.add_argument("--no-timing", action="store_true", help="leave the measured times as they are")
     arguments = parser.parse_args()
@@ -165,7 +183,12 @@ def main():
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            of_kernels(folder) if part == "overheads" else of_experiment(part, arguments, folder)
+            if part == "overheads":
+                of_kernels(folder)
+            elif part in PAPERS:
+                of_paper(part, arguments, folder)
+            else:
+                of_experiment(part, arguments, folder)
         print(f"{part}: {time.monotonic() - began:.0f} s", flush=True)
 
 

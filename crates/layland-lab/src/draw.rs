@@ -199,10 +199,12 @@ impl Chart<'_> {
                 picture.text((at, bottom + 9.0), text, TICKS, Anchor::Middle, BLACK);
             }
         }
-        // Enlarge the clip rectangle so that markers on the outline are drawn in full.
+        // Enlarge the clip rectangle so that markers on the outline are drawn in full. A distribution
+        // has none, and goes on beyond the last tick.
         let around = MARKER + 1.0;
+        let beside = if figure.kind == FigureKind::Distribution { 0.0 } else { around };
         let clip =
-            [left - around, top - around, right - left + 2.0 * around, HEIGHT + 2.0 * around];
+            [left - beside, top - around, right - left + 2.0 * beside, HEIGHT + 2.0 * around];
         picture.shapes.push(Shape::Clip { at: Some(clip) });
         let hidden = if is_bars {
             self.bars(&mut picture, &x, &y)

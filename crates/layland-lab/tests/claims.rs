@@ -215,7 +215,8 @@ fn a_report_has_every_figure_claim_and_erratum() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("paper");
     let _ = std::fs::remove_dir_all(&folder);
     let written = write_paper(&experiment, &results, None, &folder).expect("it can be written");
-    assert_eq!(written.len(), 2);
+    let written: Vec<_> = written.iter().map(|file| file.to_string_lossy()).collect();
+    assert_eq!(written, ["two.html", "two.pdf", "two.md"]);
     let html = std::fs::read_to_string(folder.join("two.html")).expect("it is there");
     for part in [
         "<title>two &lt;policies&gt;</title>",
@@ -230,6 +231,12 @@ fn a_report_has_every_figure_claim_and_erratum() {
     ] {
         assert!(html.contains(part), "{part} is not in {html}");
     }
+    let page = std::fs::read_to_string(folder.join("two.md")).expect("it is there");
+    for part in ["](two/misses.svg)", "a misses more than b (Section 1)", "Section 2: It is not so"]
+    {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    assert!(folder.join("two/misses.svg").is_file());
     let pdf = std::fs::read(folder.join("two.pdf")).expect("it is there");
     assert!(pdf.starts_with(b"%PDF-") && pdf.len() > 5000);
     let again = Path::new(env!("CARGO_TARGET_TMPDIR")).join("paper-again");

@@ -1,6 +1,6 @@
 //! The report as one page of HTML that refers to nothing outside itself.
 
-use super::Item;
+use super::item::Item;
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem;color:#111}\
@@ -33,7 +33,7 @@ pub(super) fn page(title: &str, items: &[Item]) -> String {
                 let (here, text) = (escaped(here), escaped(text));
                 format!("<p class=\"claim{class}\"><b>{here}</b> {text}</p>\n")
             }
-            Item::Figure(picture, about) => {
+            Item::Figure { picture, about, .. } => {
                 // As an image of its own: the names of clips would clash within one document.
                 let svg = percent(&picture.svg(about));
                 let about = escaped(about);

@@ -1,9 +1,12 @@
 //! A report about a paper for its authors: every figure drawn again, each claim with its interval
-//! and its command, and what we found in the paper. One page of HTML, and the same as PDF.
+//! and its command, and what we found in the paper. One page of HTML, and the same as PDF and as
+//! Markdown.
 //!
-//! Both are made from one list of [`Item`]s, so that they say the same.
+//! All are made from one list of [`Item`]s, so that they say the same.
 
 mod html;
+mod item;
+mod markdown;
 mod sheets;
 
 use crate::claim::{Judged, judge, judge_of};
@@ -15,28 +18,12 @@ use crate::run::LabError;
 use crate::shard::replace;
 use crate::table::sampled_text;
 use crate::timing::{JudgedTimes, Timings};
-use layland_chart::plot::Picture;
+use item::Item;
 use layland_sim::Horizon;
 use std::path::{Path, PathBuf};
 
 /// The maximum number of points of a claim whose values are listed.
 const LISTED: usize = 6;
-
-/// A part of the report.
-enum Item {
-    /// A heading of this level, from 1.
-    Heading(u8, String),
-    /// A paragraph.
-    Text(String),
-    /// A command.
-    Command(String),
-    /// A line below a claim.
-    Detail(String),
-    /// A claim, and its judgement.
-    Claim { text: String, here: String },
-    /// A figure: its picture, and its description.
-    Figure(Box<Picture>, String),
-}
 
 /// The measurements that a report shows.
 struct Measurements<'a> {
@@ -74,7 +61,8 @@ impl Measurements<'_> {
             let Some(results) = self.of(figure) else { continue };
             let (picture, about) = drawn(experiment, results, figure);
             items.push(Item::Heading(2, format!("{}: {}", figure.name, figure.title)));
-            items.push(Item::Figure(Box::new(picture), about));
+            let (name, picture) = (figure.name.clone(), Box::new(picture));
+            items.push(Item::Figure { name, picture, about });
             items.push(Item::Command(self.command(figure)));
             // A claim of several figures stands below the first that is drawn.
             let is_first = |judged: &&Judged<'_>| {
@@ -159,13 +147,17 @@ fn claim(judged: &Judged<'_>) -> Vec<Item> {
     // The points that are nearest to the opposite say the most.
     let mut points: Vec<_> = judged.points.iter().collect();
     points.sort_by(|a, b| (a.agrees, a.gap).partial_cmp(&(b.agrees, b.gap)).expect("no NaN"));
-    for point in points.iter().take(LISTED) {
+    let listed = points.iter().take(LISTED).map(|point| {
         let agrees = if point.agrees { "agrees" } else { "does not" };
         let open = if point.is_open() { ", open" } else { "" };
-        items.push(Item::Detail(format!("{}: {agrees}{open}", point.what)));
-    }
+        format!("{}: {agrees}{open}", point.what)
+    });
+    let mut listed: Vec<String> = listed.collect();
     if points.len() > LISTED {
-        items.push(Item::Detail(format!("and {} more points", points.len() - LISTED)));
+        listed.push(format!("and {} more points", points.len() - LISTED));
+    }
+    if !listed.is_empty() {
+        items.push(Item::Detail(listed.join("; ")));
     }
     items
 }
@@ -188,7 +180,8 @@ fn times(judged: &JudgedTimes<'_>) -> Vec<Item> {
     items
 }
 
-/// Writes the report: `NAME.html` and `NAME.pdf`.
+/// Writes the report as HTML, PDF and Markdown, the last with its pictures in a folder of the name of
+/// the experiment. Returns the names of the three files.
 ///
 /// # Errors
 /// Returns an error if a file cannot be written.
@@ -201,10 +194,17 @@ pub fn write_paper(
     let items = Measurements { experiment, results, timings }.items();
     let html = html::page(&experiment.title, &items);
     let pdf = sheets::pdf(&experiment.title, &items);
-    std::fs::create_dir_all(folder)
-        .map_err(|error| LabError::Write { path: folder.to_owned(), error })?;
+    let (markdown, pictures) = markdown::page(&experiment.name, &items);
+    let beside = folder.join(&experiment.name);
+    std::fs::create_dir_all(&beside)
+        .map_err(|error| LabError::Write { path: beside.clone(), error })?;
+    for (file, svg) in pictures {
+        replace(&beside.join(file), svg.as_bytes())?;
+    }
     let mut written = Vec::new();
-    for (ending, bytes) in [("html", html.into_bytes()), ("pdf", pdf)] {
+    for (ending, bytes) in
+        [("html", html.into_bytes()), ("pdf", pdf), ("md", markdown.into_bytes())]
+    {
         let file = PathBuf::from(format!("{}.{ending}", experiment.name));
         replace(&folder.join(&file), &bytes)?;
         written.push(file);

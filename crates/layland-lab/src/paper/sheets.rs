@@ -1,11 +1,13 @@
 //! The report as PDF: sheets of A4, filled from top to bottom.
 
-use super::Item;
+use super::item::Item;
 use layland_chart::plot::{Anchor, Colour, Picture, pdf as document, text_width};
 
 const BLACK: Colour = [0, 0, 0];
 const GREY: Colour = [90, 90, 90];
 const BLUE: Colour = [0, 70, 130];
+const GREEN: Colour = [0, 95, 40];
+const RED: Colour = [160, 20, 20];
 /// A4, in points.
 const SIZE: (f64, f64) = (595.0, 842.0);
 const MARGIN: f64 = 56.0;
@@ -19,14 +21,22 @@ struct Sheets {
 
 /// The report.
 pub(super) fn pdf(title: &str, items: &[Item]) -> Vec<u8> {
+    document(&filled(items), title)
+}
+
+fn filled(items: &[Item]) -> Vec<Picture> {
     let mut sheets = Sheets { done: Vec::new(), y: SIZE.1 };
-    for item in items {
+    for (at, item) in items.iter().enumerate() {
         match item {
             Item::Heading(level, text) => {
                 let size = if *level == 1 { 15.0 } else { 11.0 };
                 sheets.y += 8.0;
                 // A heading does not stay behind what it is about.
-                sheets.room(if *level == 1 { 40.0 } else { 220.0 });
+                let below = match items.get(at + 1) {
+                    Some(Item::Figure { picture, .. }) => picture.height + 30.0,
+                    _ => 40.0,
+                };
+                sheets.room(size * 1.3 + below);
                 sheets.text(text, size, 0.0, BLACK);
             }
             Item::Text(text) => sheets.text(text, 9.0, 0.0, BLACK),
@@ -34,12 +44,19 @@ pub(super) fn pdf(title: &str, items: &[Item]) -> Vec<u8> {
             Item::Detail(text) => sheets.text(text, 7.5, 12.0, GREY),
             Item::Claim { text, here } => {
                 sheets.y += 3.0;
-                sheets.text(&format!("{here}: {text}"), 9.0, 0.0, BLACK);
+                // A claim does not stay behind the points that decide it.
+                sheets.room(60.0);
+                let colour = match here.as_str() {
+                    "holds" => GREEN,
+                    "does not hold" => RED,
+                    _ => BLACK,
+                };
+                sheets.text(&format!("{here}: {text}"), 9.0, 0.0, colour);
             }
-            Item::Figure(picture, _) => sheets.picture(picture),
+            Item::Figure { picture, .. } => sheets.picture(picture),
         }
     }
-    document(&sheets.done, title)
+    sheets.done
 }
 
 impl Sheets {
@@ -93,6 +110,24 @@ fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layland_chart::plot::Shape;
+
+    #[test]
+    fn a_heading_stays_with_its_figure() {
+        let figure = || Item::Figure {
+            name: "one".to_owned(),
+            picture: Box::new(Picture { width: 100.0, height: 222.0, shapes: Vec::new() }),
+            about: String::new(),
+        };
+        let heading = || Item::Heading(2, "heading".to_owned());
+        let items = [heading(), figure(), heading(), figure(), heading(), figure()];
+        let sheets = filled(&items);
+        let headings = |sheet: &Picture| {
+            let is_text = |shape: &&Shape| matches!(shape, Shape::Text { .. });
+            sheet.shapes.iter().filter(is_text).count()
+        };
+        assert_eq!(sheets.iter().map(headings).collect::<Vec<_>>(), [2, 1]);
+    }
 
     #[test]
     fn long_texts_take_more_lines_and_long_reports_more_sheets() {
