@@ -12,8 +12,14 @@ use layland_testkit::verdicts::verdicts;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: verdicts [EXPERIMENT..] [--sets N] [--seeds N] [--horizon TIME]";
-const PAPERS: [&str; 5] =
-    ["tang2021", "stevanato2021", "bonifaci2016", "compagnin2015", "huang2014"];
+const PAPERS: [&str; 6] = [
+    "tang2021",
+    "stevanato2021",
+    "stevanato2021-kernel",
+    "bonifaci2016",
+    "compagnin2015",
+    "huang2014",
+];
 
 pub(super) fn run(words: &[String]) -> ExitCode {
     match all(words) {
