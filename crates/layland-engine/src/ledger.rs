@@ -478,7 +478,7 @@ pub fn reconfigured(task: &Task, change: &Change) -> Option<Task> {
 }
 
 /// Returns true if all jobs of a task arrive a period apart, without end, and have the same demand.
-fn is_regular(task: &Task) -> bool {
+pub fn is_regular(task: &Task) -> bool {
     let arrivals = match task.behaviour {
         Behaviour::Periodic | Behaviour::Hog => {
             task.jitter == Duration::ZERO && task.jobs.is_none()

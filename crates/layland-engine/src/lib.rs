@@ -163,4 +163,4 @@ mod tell;
 
 pub use agenda::Agenda;
 pub use engine::Engine;
-pub use ledger::{Asked, ENDLESS, Ledger, Status, TaskRun, reconfigured};
+pub use ledger::{Asked, ENDLESS, Ledger, Status, TaskRun, is_regular, reconfigured};

@@ -4,7 +4,7 @@
 
 use layland_interchange::{perfetto, tables};
 use layland_model::{CpuId, CpuSet, Duration, Index, OnMiss, Service, System, Task, Time};
-use layland_sim::{Horizon, SimOptions, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{JobEnd, JobRecord, Labels, Trace};
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,14 +69,7 @@ fn folder(name: &str) -> PathBuf {
 fn simulated(system: &System, policy: &str, until: Time) -> Trace {
     let policy = layland_policy::Registry::standard().build(policy, system).unwrap();
     let mut trace = Trace::default();
-    let options = SimOptions {
-        horizon: Horizon::At(until),
-        seed: 0,
-        explore: None,
-        interrupt: None,
-        progress: None,
-    };
-    simulate(system, policy, &mut trace, &options).unwrap();
+    simulate(system, policy, &mut trace, &SimOptions::until(until)).unwrap();
     trace
 }
 

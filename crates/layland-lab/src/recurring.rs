@@ -88,9 +88,8 @@ fn run<P: Policy>(
     let options = SimOptions {
         horizon,
         seed,
-        explore: None,
         interrupt: conditions.interrupt,
-        progress: None,
+        ..SimOptions::until(Time::ZERO)
     };
     let outcome = simulate(system, policy, &mut recorder, &options)?;
     if outcome.interrupted {

@@ -253,9 +253,8 @@ pub fn time(
                     let options = SimOptions {
                         horizon: timing.horizon,
                         seed: systems.run_seed(set),
-                        explore: None,
                         interrupt,
-                        progress: None,
+                        ..SimOptions::until(Time::ZERO)
                     };
                     let outcome = simulate(system, timed, &mut counters, &options);
                     let outcome = outcome.map_err(|error| systems.not_simulated(error))?;

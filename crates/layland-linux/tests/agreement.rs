@@ -17,7 +17,7 @@ use layland_linux::tracefs::{self, Instance};
 use layland_linux::{Changes, Entry, FifoOptions, Markers, Outcome, Recorder, run, stretched};
 use layland_model::{CpuId, Duration, JobId, Rate, System, Time};
 use layland_policy::Registry;
-use layland_sim::{Horizon, simulate};
+use layland_sim::simulate;
 use layland_trace::diff::{Difference, Reason, diff};
 use layland_trace::{JobEnd, Trace};
 use std::collections::BTreeMap;
@@ -206,13 +206,7 @@ fn agree_once(cpus: usize, spec: &str) {
         return;
     }
     let mut simulated = Trace::default();
-    let options = layland_sim::SimOptions {
-        horizon: Horizon::At(Time::ZERO + LENGTH),
-        seed: 0,
-        explore: None,
-        interrupt: None,
-        progress: None,
-    };
+    let options = layland_sim::SimOptions::until(Time::ZERO + LENGTH);
     let policy = Registry::standard().build(spec, &system).unwrap();
     simulate(&system, policy, &mut simulated, &options).unwrap();
     let comparison = diff(&simulated, &import.trace, latency);

@@ -100,6 +100,15 @@ impl Scheduler for HighestFirst {
         self.decide_telling(turn, |_| {});
     }
 
+    fn is_highest_first(&self, order: &JobOrder) -> bool {
+        match self.ties {
+            Ties::Rank => true,
+            Ties::Running => *order == JobOrder::DeadlineThenRunning,
+            // Different numbers: every level has one task.
+            Ties::Level => matches!(order, JobOrder::Fixed(_)),
+        }
+    }
+
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
         let order = match (self.ties, order) {
             (Ties::Running, JobOrder::Deadline) => JobOrder::DeadlineThenRunning,

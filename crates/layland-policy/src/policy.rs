@@ -392,6 +392,13 @@ pub trait Policy: ClonePolicy + Send {
     /// Returns the counters of the policy since its start, for statistics; empty if it counts
     /// nothing. No decision depends on them.
     fn counts(&self) -> Vec<Count>;
+
+    /// Returns true if it does nothing but this: in each group of its [rule](Self::rule), which is
+    /// [`ScheduleRule::HighestFirst`], the jobs of highest priority run, on the CPUs that the
+    /// [shell](crate::shell) chooses. The simulator may then compute the schedule without it.
+    fn is_highest_first(&self) -> bool {
+        false
+    }
 }
 
 /// The needs of a policy, which its engine must meet.
@@ -493,5 +500,8 @@ impl Policy for Box<dyn Policy> {
     }
     fn counts(&self) -> Vec<Count> {
         (**self).counts()
+    }
+    fn is_highest_first(&self) -> bool {
+        (**self).is_highest_first()
     }
 }

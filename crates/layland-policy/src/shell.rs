@@ -130,6 +130,12 @@ pub trait Scheduler: Clone + Debug + Send + 'static {
         parameters.preemption.is_anywhere()
     }
 
+    /// Returns true if it runs the jobs of highest priority by an order of this kind, and does
+    /// nothing else: see [`Policy::is_highest_first`](crate::Policy::is_highest_first).
+    fn is_highest_first(&self, _order: &JobOrder) -> bool {
+        false
+    }
+
     /// Returns the rule that the schedule of these groups satisfies.
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule;
 }

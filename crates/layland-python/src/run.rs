@@ -149,6 +149,7 @@ pub(crate) fn run(
         horizon: question.horizon_for(set),
         seed: question.seed,
         explore: question.explore,
+        event_loop: question.event_loop,
         interrupt: Some(&stop.stopped),
         progress: Some(&tell),
     };

@@ -27,5 +27,5 @@ mod simulator;
 
 pub use explore::{Explored, explored, with_random_ranks};
 pub use figures::{Figures, simulate_figures};
-pub use options::{Cycle, Horizon, Outcome, SimError, SimOptions};
+pub use options::{Cycle, EventLoop, Horizon, Outcome, SimError, SimOptions};
 pub use simulator::{simulate, simulate_with};

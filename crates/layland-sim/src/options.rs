@@ -18,6 +18,16 @@ pub enum Horizon {
     },
 }
 
+/// The event loop of a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum EventLoop {
+    /// The fastest one that fits the set, the policy and the recorder. The result is the same.
+    #[default]
+    Fitting,
+    /// The one for every policy.
+    General,
+}
+
 /// The options of a simulation.
 #[derive(Clone, Copy)]
 pub struct SimOptions<'a> {
@@ -32,6 +42,8 @@ pub struct SimOptions<'a> {
     /// jobs have [steps](layland_model::Step), the events of an instant come in one batch: bounds
     /// for locks rely on a decision that takes all of them into account.
     pub explore: Option<u64>,
+    /// The event loop. No result depends on it.
+    pub event_loop: EventLoop,
     /// Ends the run early, with the recording so far, when it becomes true.
     pub interrupt: Option<&'a AtomicBool>,
     /// Receives the time reached, every few thousand instants.
@@ -45,6 +57,7 @@ impl SimOptions<'_> {
             horizon: Horizon::At(at),
             seed: 0,
             explore: None,
+            event_loop: EventLoop::Fitting,
             interrupt: None,
             progress: None,
         }
@@ -63,7 +76,8 @@ pub struct Cycle {
 /// The outcome of a simulation of a policy of type `P`, apart from the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome<P> {
-    /// The policy after the simulation; its counters can be read.
+    /// The policy after the simulation; its counters can be read. If the event loop needs no
+    /// decisions of it, it is as before.
     pub policy: P,
     /// The time at which the simulation ended.
     pub end: Time,
@@ -73,8 +87,17 @@ pub struct Outcome<P> {
     pub cycle: Option<Cycle>,
     /// The number of events that the policy received.
     pub events: u64,
-    /// The number of decisions that it made.
+    /// The number of decisions that it made. If groups of CPUs are simulated one after the other,
+    /// each counts its own.
     pub decisions: u64,
+}
+
+impl Outcome<()> {
+    /// Returns the outcome with a policy.
+    pub(crate) fn with_policy<P>(self, policy: P) -> Outcome<P> {
+        let Outcome { policy: (), end, interrupted, cycle, events, decisions } = self;
+        Outcome { policy, end, interrupted, cycle, events, decisions }
+    }
 }
 
 impl<P> Outcome<P> {

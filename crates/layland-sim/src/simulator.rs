@@ -17,6 +17,7 @@
 mod caches;
 mod cpus;
 mod engine;
+mod fixed;
 mod overheads;
 mod recurrence;
 mod state;
@@ -62,7 +63,12 @@ pub fn simulate<P: Policy, R: Recorder>(
 ) -> Result<Outcome<P>, SimError> {
     let end = options.horizon.end(system)?;
     let checkpoints = match options.horizon {
-        Horizon::At(_) | Horizon::Hyperperiods(_) => None,
+        Horizon::At(_) | Horizon::Hyperperiods(_) => {
+            if let Some(outcome) = fixed::simulated(system, &policy, recorder, options, end) {
+                return Ok(outcome.with_policy(policy));
+            }
+            None
+        }
         Horizon::Recurrence { .. } => Checkpoints::of(system),
     };
     let mut none = NoPrograms;

@@ -55,6 +55,7 @@ pub mod least_laxity;
 pub mod levels;
 pub mod locks;
 pub mod logged;
+pub mod loops;
 #[cfg(target_os = "linux")]
 pub mod messages;
 pub mod mixed;

@@ -77,7 +77,8 @@ pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
 pub use mark::{LockMark, Mark, MarkKind};
 pub use record::{
-    Answer, Both, Errno, Foreign, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Trace,
+    Answer, Both, Errno, Foreign, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Totals,
+    Trace,
 };
 pub use scratch::{Scratch, Spool};
 pub use statistics::{

@@ -134,12 +134,63 @@ pub trait Recorder {
     fn over(&mut self, at: Time, interrupted: bool) {
         let _ = (at, interrupted);
     }
+
+    /// Returns true if this recorder needs nothing but figures. An engine may then report
+    ///
+    /// - a job that completes in time with [`in_time`](Self::in_time),
+    /// - releases, segments and what else such jobs did with [`totals`](Self::totals) and
+    ///   [`busy`](Self::busy), at the end of the run,
+    /// - other jobs as always, but in the order of time only for each task.
+    fn takes_totals(&self) -> bool {
+        false
+    }
+    /// A job of a task completed at or before its deadline, with this response time.
+    #[inline]
+    fn in_time(&mut self, task: TaskId, response: Duration) {
+        let _ = (task, response);
+    }
+    /// The figures of a task over the whole run.
+    fn totals(&mut self, task: TaskId, totals: &Totals) {
+        let _ = (task, totals);
+    }
+    /// The time for which jobs held a CPU, in nanoseconds, over the whole run.
+    fn busy(&mut self, cpu: CpuId, ns: i128) {
+        let _ = (cpu, ns);
+    }
+}
+
+/// The figures of a task that a [`Recorder`] can take at the end of a run: of its jobs that completed
+/// in time, and of the segments of all its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Jobs released, except those reported with [`Recorder::released`].
+    pub released: u64,
+    /// Jobs completed in time.
+    pub completed: u64,
+    /// The work that those received, in nanoseconds at unit speed.
+    pub executed_ns: i128,
+    /// The sum of their response times, in nanoseconds.
+    pub sum_response_ns: i128,
+    /// The smallest and the largest of their response times, if there are any.
+    pub responses: Option<(Duration, Duration)>,
+    /// Preemptions.
+    pub preemptions: u64,
+    /// Migrations of the task, between its jobs and within them.
+    pub migrations: u64,
+    /// Migrations within jobs.
+    pub migrations_within_jobs: u64,
+    /// Migrations within jobs without a gap.
+    pub shifts: u64,
 }
 
 /// Records nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRecord;
-impl Recorder for NoRecord {}
+impl Recorder for NoRecord {
+    fn takes_totals(&self) -> bool {
+        true
+    }
+}
 
 /// Reports to two recorders.
 #[derive(Clone, Debug, Default)]
@@ -177,6 +228,22 @@ impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
     fn over(&mut self, at: Time, interrupted: bool) {
         self.0.over(at, interrupted);
         self.1.over(at, interrupted);
+    }
+    fn takes_totals(&self) -> bool {
+        self.0.takes_totals() && self.1.takes_totals()
+    }
+    #[inline]
+    fn in_time(&mut self, task: TaskId, response: Duration) {
+        self.0.in_time(task, response);
+        self.1.in_time(task, response);
+    }
+    fn totals(&mut self, task: TaskId, totals: &Totals) {
+        self.0.totals(task, totals);
+        self.1.totals(task, totals);
+    }
+    fn busy(&mut self, cpu: CpuId, ns: i128) {
+        self.0.busy(cpu, ns);
+        self.1.busy(cpu, ns);
     }
 }
 

@@ -31,6 +31,9 @@ impl Recorder for FirstMiss {
     fn pending(&mut self, job: &Job, at: Time, executed: Service) {
         self.consider(&JobRecord { job: *job, end: None, executed }, at);
     }
+    fn takes_totals(&self) -> bool {
+        true
+    }
 }
 
 /// Keeps the part of a trace that overlaps a window of time. The state of a CPU when the window
@@ -135,6 +138,10 @@ impl Refusals {
 }
 
 impl Recorder for Refusals {
+    fn takes_totals(&self) -> bool {
+        true
+    }
+
     fn answered(&mut self, answer: &Answer) {
         if answer.refused.is_none() {
             return;

@@ -111,6 +111,7 @@ impl SimulateQuestion {
                 horizon: self.horizon_for(set),
                 seed: self.seed,
                 explore: self.explore,
+                event_loop: self.event_loop,
                 interrupt: watch.interrupt,
                 progress: tell.as_ref().map(|tell| tell as &(dyn Fn(Time) + Sync)),
             };

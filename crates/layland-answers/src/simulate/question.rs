@@ -4,7 +4,7 @@ use crate::limits::Limit;
 use crate::{Set, Unanswered, UsualPolicy, distinct_policies};
 use layland_model::{Duration, System, Time};
 use layland_policy::Registry;
-use layland_sim::Horizon;
+use layland_sim::{EventLoop, Horizon};
 
 /// The longest simulated time by default.
 const USUAL_LIMIT: Duration = Duration::from_secs(10);
@@ -23,6 +23,8 @@ pub struct SimulateQuestion {
     pub seed: u64,
     /// Breaks ties of deadlines and orders simultaneous events at random, from this seed.
     pub explore: Option<u64>,
+    /// The event loop of the simulator. No answer depends on it.
+    pub event_loop: EventLoop,
     /// True if each schedule is checked against the rules of its policy and of every schedule. The
     /// whole trace is in memory then.
     pub check: bool,
@@ -39,6 +41,7 @@ impl Default for SimulateQuestion {
             horizon: None,
             seed: 0,
             explore: None,
+            event_loop: EventLoop::default(),
             check: false,
             tasks: true,
             limits: Vec::new(),

@@ -79,6 +79,7 @@ impl Simulated {
             horizon: Horizon::At(until),
             seed: self.question.seed,
             explore: self.question.explore,
+            event_loop: self.question.event_loop,
             interrupt: interrupt.filter(|_| !self.interrupted),
             progress: None,
         };

@@ -398,4 +398,13 @@ impl<S: Scheduler> Policy for Grouped<S> {
     fn counts(&self) -> Vec<Count> {
         Vec::new()
     }
+
+    fn is_highest_first(&self) -> bool {
+        match (self.groups.first(), self.rule()) {
+            (Some(group), ScheduleRule::HighestFirst { order, .. }) => {
+                group.scheduler.is_highest_first(&order)
+            }
+            _ => false,
+        }
+    }
 }

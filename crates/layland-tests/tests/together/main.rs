@@ -43,6 +43,7 @@ mod locks;
 mod locks_in_time;
 mod logs;
 mod long_times;
+mod loops;
 mod lre_tl;
 mod masks;
 mod mixed;

@@ -1,6 +1,6 @@
 //! [`Counters`]: integers per task and CPU, updated during a run.
 
-use crate::{Halts, Job, JobEnd, JobRecord, Mark, Recorder, Segment};
+use crate::{Halts, Job, JobEnd, JobRecord, Mark, Recorder, Segment, Totals};
 use layland_model::{CpuId, CpuMap, Duration, IdVec, Index, JobId, Service, TaskId, TaskMap, Time};
 
 /// The counters of one task, or of all tasks together. The [module](super) defines them.
@@ -442,5 +442,29 @@ impl Recorder for Counters {
     fn over(&mut self, at: Time, interrupted: bool) {
         self.over = at;
         self.interrupted = interrupted;
+    }
+
+    fn takes_totals(&self) -> bool {
+        true
+    }
+
+    fn totals(&mut self, task: TaskId, totals: &Totals) {
+        let Jobs { execution, outcome } = entry(&mut self.jobs, task, || NO_JOBS);
+        execution.released += totals.released;
+        execution.preemptions += totals.preemptions;
+        execution.migrations += totals.migrations;
+        execution.migrations_within_jobs += totals.migrations_within_jobs;
+        execution.shifts += totals.shifts;
+        outcome.completed += totals.completed;
+        outcome.executed_ns += totals.executed_ns;
+        outcome.sum_response_ns += totals.sum_response_ns;
+        if let Some((min, max)) = totals.responses {
+            outcome.min_response = outcome.min_response.min(min);
+            outcome.max_response = outcome.max_response.max(max);
+        }
+    }
+
+    fn busy(&mut self, cpu: CpuId, ns: i128) {
+        entry(&mut self.cpus, cpu, Busy::default).busy_ns += ns;
     }
 }

@@ -2,9 +2,9 @@
 
 use super::counters::Counters;
 use super::summary::{Percentiles, Summary};
-use crate::{Job, JobEnd, Labels, Mark, Recorder, Segment};
+use crate::{Job, JobEnd, Labels, Mark, Recorder, Segment, Totals};
 use hdrhistogram::Histogram;
-use layland_model::{Duration, Index, Service, TaskId, TaskMap, Time};
+use layland_model::{CpuId, Duration, Index, Service, TaskId, TaskMap, Time};
 use smallvec::SmallVec;
 
 /// [`Counters`], and the distributions of the response times of each task and of all tasks.
@@ -257,6 +257,14 @@ impl Statistics {
         })
     }
 
+    #[inline]
+    fn record(&mut self, task: TaskId, response: Duration) {
+        if task.index() >= self.responses.len() {
+            self.grow(task);
+        }
+        self.responses[task].record(u64::try_from(response.ns()).unwrap_or(0));
+    }
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self, task: TaskId) {
@@ -282,14 +290,7 @@ impl Recorder for Statistics {
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
         self.counters.ended(job, at, end, executed);
         match end {
-            JobEnd::Completed => {
-                let task = job.id.task;
-                if task.index() >= self.responses.len() {
-                    self.grow(task);
-                }
-                let response = u64::try_from((at - job.arrival).ns()).unwrap_or(0);
-                self.responses[task].record(response);
-            }
+            JobEnd::Completed => self.record(job.id.task, at - job.arrival),
             JobEnd::Aborted | JobEnd::Left => {}
         }
     }
@@ -304,6 +305,23 @@ impl Recorder for Statistics {
 
     fn over(&mut self, at: Time, interrupted: bool) {
         self.counters.over(at, interrupted);
+    }
+
+    fn takes_totals(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn in_time(&mut self, task: TaskId, response: Duration) {
+        self.record(task, response);
+    }
+
+    fn totals(&mut self, task: TaskId, totals: &Totals) {
+        self.counters.totals(task, totals);
+    }
+
+    fn busy(&mut self, cpu: CpuId, ns: i128) {
+        self.counters.busy(cpu, ns);
     }
 }
 

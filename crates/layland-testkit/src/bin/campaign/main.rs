@@ -11,6 +11,7 @@ mod certificates;
 mod differential;
 mod exhaustive;
 mod kills;
+mod loops;
 mod messages;
 mod mixed;
 mod observed;
@@ -27,7 +28,7 @@ use std::process::ExitCode;
 /// The name of a campaign, its question, and the function that runs it.
 type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const CAMPAIGNS: [Campaign; 17] = [
+const CAMPAIGNS: [Campaign; 18] = [
     ("admission", "does an admitted task ever miss a deadline?", admission::run),
     ("affinity-decisions", "do affinities decide as their paper does?", affinity_decisions::run),
     ("bounds", "are bounds ever exceeded?", bounds::run),
@@ -35,6 +36,7 @@ const CAMPAIGNS: [Campaign; 17] = [
     ("differential", "do policies do what references do?", differential::run),
     ("exhaustive", "are verdicts right in every state of small systems?", exhaustive::run),
     ("kills", "what do runs leave behind that are killed?", kills::run),
+    ("loops", "do both event loops of the simulator count the same?", loops::run),
     ("messages", "does the daemon answer everybody, whatever it is asked?", messages::run),
     ("mixed", "does what a mixed-criticality analysis accepts survive?", mixed::run),
     ("observed", "does a set that was inferred explain its trace?", observed::run),

@@ -4,11 +4,11 @@ use crate::pages::ChartSpan;
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
 use crate::ui::numbers::{whole, whole_u64};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use layland_answers::values::{length_of, seed_of, window_of};
 use layland_answers::{Limit, SimulateQuestion};
 use layland_model::{Duration, Time};
-use layland_sim::Horizon;
+use layland_sim::{EventLoop, Horizon};
 use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -70,6 +70,11 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "SEED", help_heading = "Randomness", value_parser = seed_of)]
     #[arg(hide_short_help = true)]
     pub explore: Option<u64>,
+    /// The event loop of the simulator. `general` is the one for every policy; by default a faster one runs where it
+    /// fits. The result is the same
+    #[arg(long, value_name = "LOOP", value_enum, default_value_t = LoopName::Fitting)]
+    #[arg(hide_short_help = true)]
+    pub engine_loop: LoopName,
     /// Write to this file. Its extension says what: a self-contained HTML page with all policies (.html), a chart
     /// (.svg, .png, .pdf, .txt, .tex for LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet
     /// for tables, .bin for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
@@ -119,6 +124,13 @@ pub(crate) struct SimArgs {
     pub workers: Option<u32>,
 }
 
+/// The name of an event loop on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LoopName {
+    Fitting,
+    General,
+}
+
 impl SimArgs {
     /// Returns the question about each set.
     pub(super) fn question(&self) -> SimulateQuestion {
@@ -131,6 +143,10 @@ impl SimArgs {
             horizon: until.or(hyperperiods).or(cycle),
             seed: self.seed,
             explore: self.explore,
+            event_loop: match self.engine_loop {
+                LoopName::Fitting => EventLoop::Fitting,
+                LoopName::General => EventLoop::General,
+            },
             check: self.check,
             // The text without --per-task has the figures of all tasks together.
             tasks: self.per_task || self.json || self.junit.is_some() || !self.output.is_empty(),
