@@ -310,6 +310,13 @@ fn what_is_reserved_is_told_by_a_set() {
     let document: Value = serde_json::from_str(&out).expect("it is JSON");
     let of_b = &document["tasks"][1]["seen"]["reserved"];
     assert_eq!(of_b["runtime_ns"], 8_000_000, "{document}");
+    // The clock of the trace is a little fast: the set is one that the kernel would grant.
+    let (text, (exit, out, err)) = of(
+        "period = \"20ms\"\nwcet = \"4.5ms\"\ndeadline = \"6ms\"\n",
+        "period = \"10.05ms\"\nwcet = \"4.2ms\"\n",
+    );
+    assert!(text.contains("period = \"10.05ms\" # as it is reserved; 10 ms seen"), "{text}");
+    assert!(exit == 0 && out.contains("│ dl       yes"), "{out}{err}");
     // Without --deadline-of, the reservation is unknown.
     let (_, out, _) = said(&run(&["trace", "infer", trace]));
     assert!(

@@ -112,16 +112,26 @@ pub struct Estimate {
     pub sureness: Sureness,
 }
 
-/// The treatment of suspensions: waits for something other than a CPU in the middle of a job.
+impl Estimate {
+    /// Returns the period in the trace, where a reserved one replaced it.
+    pub fn seen_period(&self) -> Option<Duration> {
+        let seen = match &self.arrivals.pattern {
+            Pattern::Periodic { period, .. } | Pattern::Bursts { period, .. } => *period,
+            Pattern::Sporadic { separation, .. } => *separation,
+        };
+        let is_reserved = self.reserved.is_some_and(|of| of.period == self.period);
+        (is_reserved && self.nominal.is_none() && seen != self.period).then_some(seen)
+    }
+}
+
+/// The treatment of suspensions: waits within a job for something other than a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Suspensions {
     /// The jobs have no suspensions.
     None,
-    /// Every job has the same number of them. Each becomes
-    /// a step, as long as the longest at its position.
+    /// Every job has as many. Each becomes a step, as long as the longest at its position.
     Steps(Vec<Stretch>),
-    /// They differ from job to job, and count as execution:
-    /// then no analysis promises less than was seen.
+    /// They differ, and count as execution: then no analysis promises less than was seen.
     Counted {
         /// The number of jobs with suspensions.
         jobs: usize,
@@ -285,10 +295,12 @@ fn of_jobs(
     let reserved = of.reserved.filter(|_| of.class() == Class::Deadline);
     let is_as_long =
         |of: Duration| Rate::new((of - period).ns(), of.ns().max(1)) <= taking.tolerance;
-    let (period, nominal, jitter) = match reserved.map(|reserved| reserved.period) {
-        Some(longer) if longer > period && !is_as_long(longer) => {
-            (longer, None, ahead(jobs, longer) + latency)
+    let (period, nominal, jitter) = match reserved {
+        Some(of) if of.period > period && !is_as_long(of.period) => {
+            (of.period, None, ahead(jobs, of.period) + latency)
         }
+        // The clock is a little fast. The kernel grants no deadline that is beyond the period.
+        Some(of) if of.period > period && of.deadline > period => (of.period, None, jitter),
         Some(_) | None => (period, nominal, jitter),
     };
     let longest_cut = if taking.quantile == EVERY { cut(of, jobs) } else { Service::ZERO };
@@ -319,7 +331,7 @@ fn of_jobs(
         (Sureness::Likely, Suspensions::Counted { .. }) => Sureness::Guess,
         (sureness, _) => sureness,
     };
-    let deadline = reserved.map(|reserved| reserved.deadline);
+    let deadline = reserved.map(|reserved| reserved.deadline.min(period));
     let deadline = deadline.or_else(|| jobs.iter().filter_map(|job| job.deadline).min());
     let lost = jobs.iter().map(|job| job.lost).max().unwrap_or(Duration::ZERO);
     Ok(Estimate {

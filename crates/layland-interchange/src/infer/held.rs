@@ -5,10 +5,10 @@
 //! by the caller returns what a set does not explain.
 
 use super::choose::Chosen;
-use super::estimate::{Affinity, Estimate, More, Taking};
+use super::estimate::{Affinity, EVERY, Estimate, More, Taking};
 use super::observation::{Class, Observation, Taken};
 use super::{Inferred, Wanted, infer};
-use layland_model::{Duration, Observed, System};
+use layland_model::{Duration, Observed, Rate, System};
 
 /// The further facts, in the order in which they are tried: those that change the least come first.
 const TRIED: [(More, bool); 8] = {
@@ -31,39 +31,61 @@ const TRIED: [(More, bool); 8] = {
 /// in the trace that the set does not explain, in sentences without full stops. Returns the first
 /// set that explains everything. If there is none, returns the first set, with the unexplained
 /// behaviour in [`System::observed`].
+///
+/// The comparison is about the execution times that were seen. A factor or a quantile changes the
+/// WCETs afterwards, so that they never change the platform.
 pub fn infer_held(
     seen: &Observation,
     wanted: Wanted<'_>,
     taking: &Taking,
     unexplained: &dyn Fn(&Inferred) -> Vec<String>,
 ) -> Inferred {
-    let mut first: Option<(Inferred, Vec<String>)> = None;
+    let as_seen = Taking { quantile: EVERY, margin: Rate::ONE, ..taking.clone() };
+    let (facts, found, mut left) = explained(seen, wanted, &as_seen, unexplained);
+    let Taking { more, affinity, .. } = facts;
+    let facts = Taking { more, affinity, ..taking.clone() };
+    let mut inferred = if *taking == as_seen { found } else { infer(seen, wanted, &facts) };
+    if *taking != as_seen && !inferred.chosen.tasks.is_empty() {
+        left = unexplained(&inferred);
+    }
+    let left = left.into_iter().map(|sentence| with_reason(seen, &inferred, sentence)).collect();
+    if let Some(Observed { unexplained, .. }) = &mut inferred.system.observed {
+        *unexplained = left;
+    }
+    inferred
+}
+
+/// Returns the facts with which the trace is explained, the set that they give, and what it does
+/// not explain. Returns those of the first set if none explains everything.
+fn explained(
+    seen: &Observation,
+    wanted: Wanted<'_>,
+    taking: &Taking,
+    unexplained: &dyn Fn(&Inferred) -> Vec<String>,
+) -> (Taking, Inferred, Vec<String>) {
+    let mut first: Option<(Taking, Inferred, Vec<String>)> = None;
     let mut asked: Vec<System> = Vec::new();
     for (more, is_where_seen) in TRIED {
         if (more.used || is_where_seen) && (seen.cpus <= 1 || taking.affinity == Affinity::None) {
             continue;
         }
         let affinity = if is_where_seen { Affinity::Seen } else { taking.affinity };
-        let inferred = infer(seen, wanted, &Taking { more, affinity, ..taking.clone() });
+        let facts = Taking { more, affinity, ..taking.clone() };
+        let inferred = infer(seen, wanted, &facts);
         if inferred.chosen.tasks.is_empty() || asked.contains(&inferred.system) {
             if first.is_none() {
-                return inferred;
+                return (facts, inferred, Vec::new());
             }
             continue;
         }
         let left = unexplained(&inferred);
         if left.is_empty() {
-            return inferred;
+            return (facts, inferred, left);
         }
         asked.push(inferred.system.clone());
-        first.get_or_insert((inferred, left));
+        first.get_or_insert((facts, inferred, left));
     }
-    let Some((mut inferred, left)) = first else { return infer(seen, wanted, taking) };
-    let left = left.into_iter().map(|sentence| with_reason(seen, &inferred, sentence)).collect();
-    if let Some(Observed { unexplained, .. }) = &mut inferred.system.observed {
-        *unexplained = left;
-    }
-    inferred
+    first.unwrap_or_else(|| (taking.clone(), infer(seen, wanted, taking), Vec::new()))
 }
 
 /// Returns the names of the policies by which a kernel schedules

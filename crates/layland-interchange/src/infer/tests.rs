@@ -595,6 +595,56 @@ fn what_the_trace_shows_and_no_set_explains_is_kept() {
     assert_eq!((system.platform.cpu_count(), system.unexplained().len()), (1, 0));
 }
 
+#[test]
+fn the_platform_depends_on_the_trace_and_not_on_factors() {
+    let seen = seen(vec![thread(&(0..50).map(|k| k * 10_000).collect::<Vec<i64>>())]);
+    // Two CPUs explain no wait of 150 us, but for jobs that execute at least as long.
+    let of = |quantile, margin: &str| {
+        let margin = margin.parse().unwrap();
+        let taking = Taking { quantile, margin, ..Taking::default() };
+        let inferred = infer_held(&seen, Wanted::RealTime, &taking, &|inferred| {
+            let system = &inferred.system;
+            let wcet = system.tasks.values().next().unwrap().own_wcet();
+            let is_explained = system.platform.cpu_count() == 1 || wcet >= Service::from_us(150);
+            if is_explained { Vec::new() } else { vec!["`a` took long".to_owned()] }
+        });
+        let wcet = inferred.system.tasks.values().next().unwrap().own_wcet();
+        (inferred.system.platform.cpu_count(), wcet)
+    };
+    let (cpus, wcet) = of(EVERY, "1");
+    assert_eq!(cpus, 1);
+    for (quantile, margin) in
+        [(EVERY, "2"), (EVERY, "1.1"), (EVERY, "0.5"), (50_000, "1"), (1, "9")]
+    {
+        assert_eq!(of(quantile, margin).0, cpus, "{quantile} {margin}");
+    }
+    assert!(of(EVERY, "2").1 > wcet, "the factor still counts");
+}
+
+#[test]
+fn a_reservation_is_never_shorter_than_its_deadline() {
+    // The clock of the trace is a little fast, or slow, or far too fast.
+    for us in [9_990, 9_950, 10_000, 10_010, 5_000] {
+        let at: Vec<i64> = (0..50).map(|k| k * us).collect();
+        for deadline in [4, 10, 12] {
+            let reserved = Reserved {
+                runtime: Service::from_ms(1),
+                deadline: Duration::from_ms(deadline),
+                period: Duration::from_ms(10),
+            };
+            let own =
+                Thread { reserved: Some(reserved), priorities: vec![(-1, 50)], ..thread(&at) };
+            let inferred = infer(&seen(vec![own]), Wanted::RealTime, &Taking::default());
+            let task = inferred.system.tasks.values().next().unwrap();
+            assert!(task.deadline <= task.period, "{us} {deadline}: {task}");
+            let estimate = &inferred.chosen.tasks[0];
+            let word = &inferred.words.tasks[0].keys["period"];
+            let is_told = estimate.seen_period().is_none() || word.contains("reserved");
+            assert!(is_told, "{us} {deadline}: {word}");
+        }
+    }
+}
+
 /// A thread without a wake-up gets the CPU after 3 ms, for 1
 /// ms. Until then another thread of the given priority had it.
 fn never_woken(priority: i32) -> Thread {

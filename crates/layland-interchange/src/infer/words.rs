@@ -187,7 +187,8 @@ fn of_task(
     }
     if estimate.deadline.is_some() {
         let which = match estimate.reserved {
-            Some(_) => "as it is reserved",
+            Some(of) if Some(of.deadline) == estimate.deadline => "as it is reserved",
+            Some(_) => "the period: a reservation has none that is longer",
             None => "the shortest in the trace",
         };
         words.keys.insert("deadline", which.to_owned());
@@ -247,9 +248,10 @@ fn period(estimate: &Estimate, taking: &Taking, words: &mut TaskWords) {
     let [least, mean, most] = estimate.arrivals.gaps;
     match &estimate.arrivals.pattern {
         Pattern::Periodic { period, jitter, usual_jitter, run_on, empty, .. } => {
-            let text = match estimate.nominal {
-                None => "as seen".to_owned(),
-                Some(nominal) => {
+            let text = match (estimate.nominal, estimate.seen_period()) {
+                (None, Some(seen)) => format!("as it is reserved; {seen:#} seen"),
+                (None, None) => "as seen".to_owned(),
+                (Some(nominal), _) => {
                     let rate =
                         nominal.hertz.map_or_else(String::new, |rate| format!(", {rate} Hz"));
                     format!("{period} seen{rate}")
@@ -283,6 +285,10 @@ fn period(estimate: &Estimate, taking: &Taking, words: &mut TaskWords) {
                 ("what 95 % of the gaps are at least", format!("least {least:#}"))
             } else {
                 ("the least gap", format!("95 % are at least {usual:#}"))
+            };
+            let which = match estimate.seen_period() {
+                Some(seen) => format!("as it is reserved; seen was {seen:#}, {which}"),
+                None => which.to_owned(),
             };
             words.keys.insert("period", format!("{which}; {rest}, mean {mean:#}, most {most:#}"));
             let jitter = "no jobs in a row come earlier than with this".to_owned();

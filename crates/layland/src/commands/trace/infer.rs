@@ -199,6 +199,12 @@ fn tell(seen: &Observation, inferred: &Inferred) {
                 Some("its suspensions count as execution: more than it needs, and never less"),
             );
         }
+        if let Some(seen) = estimate.seen_period() {
+            let period = estimate.period;
+            terminal::talk(&format!(
+                "the period of {thread} is {period:#}, as reserved: {seen:#} was seen"
+            ));
+        }
         if let Some(StartUp { jobs, length, longest }) = estimate.start_up {
             let jobs = counted(jobs, "job");
             terminal::warn(
