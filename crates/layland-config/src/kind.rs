@@ -70,14 +70,22 @@ impl Format {
         let message = format!("this is {foreign}, and not a task set");
         let problem = Problem::error("layland::text::not_a_set", message).help(foreign.help());
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SEEN)]);
-        // Where nothing is recognized, the user sees the line that was looked at.
+        // Where nothing is recognized, the user sees the line that was looked at, or the numbers.
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
-        problems.push(match first {
-            Some(line) if foreign == Foreign::Text => {
+        let numbers = text::numbers(&text);
+        problems.push(match (first, numbers) {
+            (_, Some(line)) if foreign == Foreign::Text => {
+                let at = line.as_ptr() as usize - text.as_ptr() as usize;
+                let problem = problem.at(at..at + line.len(), "columns of numbers begin here");
+                problem.help(
+                    "put these lines into a file of their own, below a line of titles such as `Task C T D`",
+                )
+            }
+            (Some(line), None) if foreign == Foreign::Text => {
                 let at = line.as_ptr() as usize - text.as_ptr() as usize;
                 problem.at(at..at + line.len(), "it begins here")
             }
-            Some(_) | None => problem,
+            (_, _) => problem,
         });
         Err(Report::new(name, &text, problems))
     }

@@ -3,6 +3,7 @@
 
 use super::titles;
 use layland_model::{Duration, ParseTimeError};
+use std::ops::Range;
 
 /// The separation of the columns of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +136,45 @@ pub(super) fn pipes(text: &str) -> Option<usize> {
     };
     let found = lines.into_iter().find(|line| titles(line))?;
     Some(found.as_ptr() as usize - text.as_ptr() as usize)
+}
+
+/// Finds a table within prose: a line of titles and rows of as many cells below it. The titles may
+/// stand in a comment.
+pub(crate) fn within(text: &str) -> Option<(Layout, Range<usize>)> {
+    let lines: Vec<&str> = text.split_inclusive('\n').take(BEFORE).collect();
+    let (at, layout, titles) = lines.iter().enumerate().find_map(|(at, line)| {
+        let titles = line.trim_start_matches(['#', ';', '%', '*', ' ', '\t']).trim_end();
+        let (layout, count) = titles_of(titles)?;
+        // A sentence may look like titles, and has no numbers below it.
+        let below = lines[at + 1..].iter().map(|line| line.trim()).find(|line| !is_rule(line))?;
+        let row = cells(below, layout);
+        let numbers = row.iter().filter(|cell| cell.starts_with(|c: char| c.is_ascii_digit()));
+        (row.len() == count && numbers.count() > 1).then_some((at, layout, titles))
+    })?;
+    let count = cells(titles, layout).len();
+    let start = titles.as_ptr() as usize - text.as_ptr() as usize;
+    let is_inside =
+        |line: &&&str| is_rule(line.trim()) || cells(line.trim(), layout).len() == count;
+    let rows = lines[at + 1..].iter().take_while(is_inside).map(|line| line.len());
+    let end = start + lines[at].len() - (titles.as_ptr() as usize - lines[at].as_ptr() as usize);
+    Some((layout, start..end + rows.sum::<usize>()))
+}
+
+/// Returns the layout of a line of titles, and their number.
+fn titles_of(line: &str) -> Option<(Layout, usize)> {
+    let separated = Layout::Separated(separator(line));
+    [separated, Layout::Blanks].into_iter().find_map(|layout| {
+        let titles = cells(line, layout);
+        is_header(&titles).then_some((layout, titles.len()))
+    })
+}
+
+/// Returns the cells of a line.
+fn cells(line: &str, layout: Layout) -> Vec<&str> {
+    match layout {
+        Layout::Separated(separator) => line.split(char::from(separator)).map(str::trim).collect(),
+        Layout::Blanks | Layout::Pipes | Layout::Latex => line.split_whitespace().collect(),
+    }
 }
 
 /// Returns the position of another table in a document, behind the one with rows from `at` on.

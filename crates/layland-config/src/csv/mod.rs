@@ -25,6 +25,7 @@ mod follows;
 mod header;
 mod layout;
 mod objects;
+mod pairs;
 mod row;
 mod rows;
 mod steps;
@@ -33,7 +34,7 @@ pub(crate) mod titles;
 pub(crate) mod words;
 mod write;
 
-pub(crate) use layout::{Layout, layout, layout_of_rows, separated, without_titles};
+pub(crate) use layout::{Layout, layout, layout_of_rows, separated, within, without_titles};
 pub(crate) use objects::Grid;
 pub use write::to_csv;
 
@@ -59,6 +60,13 @@ pub(crate) fn read(
     let mut reader = TableReader::new(problems, host);
     let (preamble, header_at) = reader.preamble(text);
     let mut rows = TextRows { text, at: header_at, end: text.len(), layout, columns: None };
+    // Where the text does not begin with titles, a table may stand in the middle of it.
+    let is_prose = host.columns.is_none() && layout::layout(text).is_none();
+    let inner = is_prose.then(|| layout::within(text)).flatten();
+    if let Some((of, range)) = inner {
+        (rows.layout, rows.at, rows.end) = (of, range.start, range.end);
+    }
+    let layout = rows.layout;
     match layout {
         Layout::Pipes => {
             // Prose may stand before the table.
@@ -106,7 +114,15 @@ pub(crate) fn read(
             if without_titles(first.trim()) == Some(layout) {
                 let span = rows.at..rows.at + first.trim_end().len();
                 let message = "the table has no titles".to_owned();
-                let help = "say what its columns are, as in --columns Task,C,T,D, or write a first line of titles";
+                let help = match first.split_whitespace().next() {
+                    Some("P" | "D" | "S" | "A") => {
+                        "say what its columns are, as in --columns type,O,C,T,D if P is a periodic task; servers and \
+                         single jobs go: the policies ps, ds and ss have servers"
+                    }
+                    Some(_) | None => {
+                        "say what its columns are, as in --columns Task,C,T,D, or write a first line of titles"
+                    }
+                };
                 reader.error("layland::csv::header", span, message, help);
                 return None;
             }
@@ -217,13 +233,18 @@ impl<'p> TableReader<'p> {
     }
 
     /// Converts the rows of a table below its titles to a system.
-    fn table<'t>(
+    fn table(
         mut self,
         text: &str,
         preamble: Preamble,
         header: &[Cell<'_>],
-        mut rows: Rows<'t>,
+        rows: Rows<'_>,
     ) -> Option<(System, Vec<Span>)> {
+        let split = pairs::split(header, &rows);
+        let (header, mut rows) = match &split {
+            Some((titles, cells)) => (&titles[..], Rows::Titled { rows: cells, at: 0 }),
+            None => (header, rows),
+        };
         let columns = self.header(header);
         let levels = self.levels(&preamble, &columns);
         let (tasks, spans) = self.rows(text, &columns, &levels, &mut rows);

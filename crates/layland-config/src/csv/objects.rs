@@ -196,7 +196,14 @@ impl Table {
     fn object(&mut self, members: &[Member], whole: &Span, problems: &mut Problems) -> Option<()> {
         let mut cells = BTreeMap::new();
         for member in members {
-            let at = self.title(&member.key, &member.key_span);
+            if is_record(member) {
+                let message = format!("the list `{}` does not count", member.key);
+                let problem = Problem::warning("layland::csv::unused_column", message);
+                let help = "a guarantee is about all jobs that the WCET and the period allow";
+                problems.push(problem.at(member.key_span.clone(), "here").help(help));
+                continue;
+            }
+            let at = self.title(column(member), &member.key_span);
             let cell = cell(&member.key, &member.value, problems)?;
             if cells.insert(at, cell).is_some() {
                 let message = format!("`{}` is given twice", member.key);
@@ -305,6 +312,47 @@ impl Table {
     }
 }
 
+/// Returns true for the jobs of a task that a simulator has recorded or will release.
+fn is_record(member: &Member) -> bool {
+    let Value::List(items) = &member.value.value else { return false };
+    let are_objects = items.iter().all(|item| matches!(item.value, Value::Object(_)));
+    titles::simple(&member.key) == "jobs" && !items.is_empty() && are_objects
+}
+
+/// The titles of lists of critical sections.
+const SECTIONS: [&str; 2] = ["sections", "criticalsections"];
+
+/// Returns the title of the column of a key: sections are steps.
+fn column(member: &Member) -> &str {
+    if steps_of(&member.key, &member.value).is_some() { "steps" } else { &member.key }
+}
+
+/// Returns critical sections, `[[resource, time], ..]`, as the steps of a job; `None` for any other
+/// value.
+fn steps_of(key: &str, value: &Json) -> Option<String> {
+    let Value::List(items) = &value.value else { return None };
+    if !SECTIONS.contains(&&*titles::simple(key)) {
+        return None;
+    }
+    let step = |item: &Json| {
+        let Value::List(pair) = &item.value else { return None };
+        let [resource, time] = &pair[..] else { return None };
+        let text = |value: &Json| match &value.value {
+            Value::Number(text) | Value::Text(text) => Some(text.clone()),
+            Value::Omitted | Value::Null | Value::Bool(_) | Value::List(_) | Value::Object(_) => {
+                None
+            }
+        };
+        let (resource, time) = (text(resource)?, text(time)?);
+        Some(match &*resource {
+            "0" => format!("run {time}"),
+            name => format!("lock r{name}; run {time}; unlock r{name}"),
+        })
+    };
+    let steps: Option<Vec<String>> = items.iter().map(step).collect();
+    steps.filter(|steps| !steps.is_empty()).map(|steps| steps.join("; "))
+}
+
 /// Returns a value as the text of a cell. A list has the separator of the column: steps and
 /// predecessors have semicolons between them, segments blanks, and CPUs commas.
 fn cell(key: &str, value: &Json, problems: &mut Problems) -> Option<Cell<'static>> {
@@ -314,6 +362,13 @@ fn cell(key: &str, value: &Json, problems: &mut Problems) -> Option<Cell<'static
         Value::Number(text) | Value::Text(text) => Some(text.clone()),
         Value::List(_) | Value::Object(_) => None,
     };
+    if let Some(text) = steps_of(key, value) {
+        let message = format!("`{key}` is read as steps: each item locks a resource for a time");
+        let problem = Problem::warning("layland::csv::sections", message);
+        let help = "the resource 0 is none; a task-set file has the same as `steps`";
+        problems.push(problem.at(value.span.clone(), "here").help(help));
+        return Some(Cell { text: Cow::Owned(text), span: value.span.clone() });
+    }
     let text = if let Value::List(items) = &value.value {
         let is = |name: &str| titles::meaning(key).is_some_and(|meaning| meaning.is_key(name));
         let between = if is("affinity") {
@@ -324,7 +379,11 @@ fn cell(key: &str, value: &Json, problems: &mut Problems) -> Option<Cell<'static
             "; "
         };
         let parts: Option<Vec<String>> = items.iter().map(simple).collect();
-        parts.map(|parts| parts.join(between))
+        match parts {
+            // Execution times by level.
+            Some(parts) if is("wcet") => Some(format!("{{{}}}", parts.join(", "))),
+            parts => parts.map(|parts| parts.join(between)),
+        }
     } else {
         simple(value)
     };
@@ -335,7 +394,8 @@ fn cell(key: &str, value: &Json, problems: &mut Problems) -> Option<Cell<'static
             problems,
             &value.span,
             message,
-            "write a time, a number or a string; a task-set file has more keys",
+            "write a time, a number or a string, or remove the key if no task is delayed by it; a task-set file has more \
+             keys, such as `steps`",
         );
         return None;
     };

@@ -58,6 +58,14 @@ impl<'t> Iterator for Rows<'t> {
 }
 
 impl<'t> Rows<'t> {
+    /// Returns the same rows, from the next one on.
+    pub(super) fn copy(&self) -> Rows<'t> {
+        match self {
+            Rows::Text(rows) => Rows::Text(rows.clone()),
+            Rows::Titled { rows, at } => Rows::Titled { rows, at: *at },
+        }
+    }
+
     /// Returns the row with this first cell again: the cells of all rows would need more memory
     /// than their tasks.
     pub(super) fn again(&self, first: &Span) -> Vec<Cell<'t>> {
@@ -166,7 +174,7 @@ impl<'t> TextRows<'t> {
     }
 
     fn separated(&mut self, separator: u8) -> Option<RawRow<'t>> {
-        let bytes = self.text.as_bytes();
+        let bytes = &self.text.as_bytes()[..self.end];
         if self.at >= bytes.len() {
             return None;
         }
@@ -176,7 +184,7 @@ impl<'t> TextRows<'t> {
             let cell = if bytes.get(start) == Some(&b'"') {
                 let mut end = start + 1;
                 loop {
-                    match self.text[end..].find('"') {
+                    match self.text.get(end..self.end).and_then(|rest| rest.find('"')) {
                         None => {
                             // The rest of the text is inside the
                             // quote, so there are no further rows.

@@ -170,7 +170,14 @@ impl TableReader<'_> {
 
     fn criticality(&mut self, cell: Option<&Cell<'_>>, levels: &Levels) -> Option<Criticality> {
         let Some(cell) = cell else { return Some(Criticality::default()) };
-        let found = levels.find(cell.text.trim());
+        let text = cell.text.trim();
+        // Tables write the two usual levels in words, too.
+        let usual = match &*text.to_ascii_lowercase() {
+            "high" | "hi" => levels.find("HI"),
+            "low" | "lo" => levels.find("LO"),
+            _ => None,
+        };
+        let found = levels.find(text).or(usual);
         if found.is_none() {
             let message = format!("`{}` is not a criticality level", cell.text.trim());
             let help = format!("the levels are {}", levels.names().join(" "));

@@ -9,6 +9,7 @@ pub enum Foreign {
     Amalthea,
     Cheddar,
     Schedsim,
+    PartSim,
     Mast,
     Tgff,
     Aadl,
@@ -56,10 +57,11 @@ const TRACE: &str = "a trace is for `layland trace`: `layland trace infer FILE -
 
 impl Foreign {
     /// All of them.
-    pub const ALL: [Foreign; 43] = [
+    pub const ALL: [Foreign; 44] = [
         Foreign::Amalthea,
         Foreign::Cheddar,
         Foreign::Schedsim,
+        Foreign::PartSim,
         Foreign::Mast,
         Foreign::Tgff,
         Foreign::Aadl,
@@ -120,6 +122,7 @@ impl Foreign {
             Foreign::Amalthea
             | Foreign::Cheddar
             | Foreign::Schedsim
+            | Foreign::PartSim
             | Foreign::Mast
             | Foreign::Tgff
             | Foreign::Aadl
@@ -209,6 +212,7 @@ impl fmt::Display for Foreign {
             Foreign::Amalthea => "an AMALTHEA model",
             Foreign::Cheddar => "a Cheddar project",
             Foreign::Schedsim => "a HEAPLab schedsim file",
+            Foreign::PartSim => "a PARTSim file",
             Foreign::Mast => "a MAST model",
             Foreign::Tgff => "a graph of TGFF",
             Foreign::Aadl => "an AADL model",

@@ -64,6 +64,10 @@ pub(super) fn kind(text: &str, ending: Option<&str>, is_named: bool) -> Kind {
     }
     let is_yaml = lines().filter(|line| !line.starts_with('#')).take(5).all(is_yaml);
     if is_yaml || matches!(ending, Some("yaml" | "yml")) {
+        let begins = |word: &str| text.lines().any(|line| line.trim_start().starts_with(word));
+        if begins("cpu_islands:") || (begins("taskset:") && begins("- name:") && begins("iat:")) {
+            return Kind::Foreign(Foreign::PartSim);
+        }
         let has_task = text.lines().take(LINES).any(|line| {
             let key = line.trim_start_matches([' ', '-']).split(':').next().unwrap_or_default();
             line.contains(':')
@@ -78,7 +82,30 @@ pub(super) fn kind(text: &str, ending: Option<&str>, is_named: bool) -> Kind {
             Kind::Foreign(Foreign::OtherYaml)
         };
     }
-    if is_toml(first) { Kind::Set(Format::Toml) } else { Kind::Foreign(Foreign::Text) }
+    if is_toml(first) {
+        return Kind::Set(Format::Toml);
+    }
+    match csv::within(text) {
+        Some((Layout::Separated(_), _)) => Kind::Set(Format::Csv),
+        Some(_) => Kind::Set(Format::Table),
+        None => Kind::Foreign(Foreign::Text),
+    }
+}
+
+/// Returns the first of two lines with as many words and with numbers in the same places: the rows
+/// of a table without titles, somewhere in a text.
+pub(super) fn numbers(text: &str) -> Option<&str> {
+    let is_number = |word: &str| {
+        let word = word.trim_end_matches([',', ';', '.']);
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let shape = |line: &str| line.split_whitespace().map(is_number).collect::<Vec<bool>>();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut pairs = lines.windows(2).map(|pair| (pair[0], shape(pair[0]), shape(pair[1])));
+    let found = pairs.find(|(_, first, second)| {
+        first == second && first.iter().filter(|is_number| **is_number).count() > 1
+    });
+    found.map(|(line, ..)| line)
 }
 
 /// Returns the format of task sets that files with an ending usually have.
@@ -210,6 +237,18 @@ fn of_xml(text: &str) -> Kind {
     })
 }
 
+/// The words that a model of MAST may begin with.
+const MAST: [&str; 8] = [
+    "model",
+    "processing_resource",
+    "scheduler",
+    "scheduling_server",
+    "shared_resource",
+    "operation",
+    "transaction",
+    "timer",
+];
+
 /// Returns the kind of a text that other programs have recorded.
 fn trace(text: &str) -> Option<Foreign> {
     let lines = || text.lines().take(LINES);
@@ -218,7 +257,8 @@ fn trace(text: &str) -> Option<Foreign> {
     if first.starts_with('#') && ["idx", "perf", "slack"].iter().all(|word| first.contains(word)) {
         return Some(Foreign::RtAppLog);
     }
-    if has("sched_switch: {") || has("sched_waking: {") || has("sched_wakeup: {") {
+    // babeltrace writes the context of an event before its fields.
+    if has(": { cpu_id = ") {
         return Some(Foreign::LttngTrace);
     }
     if first.starts_with("# tracer:") && has(" latency trace v") {
@@ -244,7 +284,10 @@ fn trace(text: &str) -> Option<Foreign> {
     // Both are read in any case.
     let lower =
         text.trim_start().get(..40.min(text.len())).unwrap_or_default().to_ascii_lowercase();
-    let is_mast = lower.starts_with("model") && lower[5..].trim_start().starts_with('(');
+    let is_mast = MAST.iter().any(|word| {
+        let rest = lower.strip_prefix(word);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('('))
+    });
     (is_mast && (has("Model_Name") || has("=>"))).then_some(Foreign::Mast)
 }
 

@@ -464,7 +464,12 @@ impl Importer<'_> {
         let message = format!("{} of `{}` {are} not modelled", kinds.join(", "), thread.name);
         let mut problem = Problem::warning("layland::rtapp::not_modelled", message)
             .at(first.clone(), "here")
-            .help("the execution time of the job does not include it, and nothing waits for it");
+            .help(if kinds.iter().any(|kind| kind == "`lock_order`") {
+                "nothing waits for these locks: `layland convert FILE -o set.toml`, and write them as steps of the task, as in \
+                 steps = [\"run 1ms\", \"lock r0\", \"run 1ms\", \"unlock r0\"]"
+            } else {
+                "the execution time of the job does not include it, and nothing waits for it"
+            });
         for (_, span) in more {
             problem = problem.and_at(span.clone(), "and here");
         }

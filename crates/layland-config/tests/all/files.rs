@@ -31,6 +31,11 @@ const FILES: &[(&str, Is)] = &[
     ("columns.txt", TheSet(Format::Table, NAMES)),
     ("columns-of-two-words.txt", TheSet(Format::Table, NAMES)),
     ("markdown.md", TheSet(Format::Table, NAMES)),
+    ("prose.txt", TheSet(Format::Table, NAMES)),
+    ("report.txt", TheSet(Format::Csv, NAMES)),
+    ("titles-in-a-comment.dat", TheSet(Format::Table, NAMES)),
+    ("sections.json", TheSet(Format::Objects, NAMES)),
+    ("jobs-of-tasks.json", TheSet(Format::Objects, NAMES)),
     ("drawn.txt", TheSet(Format::Table, NAMES)),
     ("database.txt", TheSet(Format::Table, NAMES)),
     ("table.tex", TheSet(Format::Table, NAMES)),
@@ -71,6 +76,7 @@ const FILES: &[(&str, Is)] = &[
         Wrong(Format::Yaml, "4:1", "`servers` is not read, and tasks may be delayed by it"),
     ),
     ("no-titles.csv", Wrong(Format::Csv, "1:1", "the table has no titles")),
+    ("kinds-of-lines.txt", Wrong(Format::Table, "2:1", "the table has no titles")),
     ("unclear-title.csv", Wrong(Format::Csv, "1:8", "the column `P` has several meanings")),
     ("thousands.csv", Wrong(Format::Csv, "2:6", "`1,500` is 1.500 or 1500")),
     ("no-unit.md", Wrong(Format::Table, "3:10", "`C`: a time needs a unit")),
@@ -123,6 +129,11 @@ const FILES: &[(&str, Is)] = &[
     ("robot.rs", Other(Foreign::RustSource)),
     ("page.html", Other(Foreign::Html)),
     ("letter.txt", Other(Foreign::Text)),
+    ("rows-in-text.tst", Other(Foreign::Text)),
+    ("lttng-ros.txt", Other(Foreign::LttngTrace)),
+    ("mast-resources.txt", Other(Foreign::Mast)),
+    ("partsim.yml", Other(Foreign::PartSim)),
+    ("partsim-tasks.yml", Other(Foreign::PartSim)),
 ];
 
 /// The starts of files that are not text.
@@ -241,6 +252,58 @@ fn is_named_once(file: &str, bytes: &[u8], foreign: Foreign) {
     assert_eq!(problem.message, format!("this is {foreign}, and not a task set"));
     let help = problem.help.as_deref().expect("what to do");
     assert!(help.len() > 20 && !help.ends_with('.'), "{file}: {help}");
+}
+
+#[test]
+fn columns_of_numbers_in_a_text_are_pointed_at() {
+    for (file, at, label) in [
+        ("rows-in-text.tst", "4:1", "columns of numbers begin here"),
+        ("letter.txt", "1:1", "it begins here"),
+    ] {
+        let bytes = std::fs::read(folder().join(file)).expect(file);
+        let report = Format::detect(file, &bytes, &host(None)).unwrap_err();
+        let [problem] = &*report.problems else { panic!("{file}: {}", report.plain()) };
+        assert_eq!(problem.position.expect("a place").to_string(), at, "{file}");
+        assert_eq!(problem.label, label, "{file}");
+    }
+}
+
+#[test]
+fn sections_are_steps_and_hold_their_resources() {
+    let bytes = std::fs::read(folder().join("sections.json")).expect("the file");
+    let loaded = read("a.json", &bytes, Format::Objects, &host(None)).expect("a set");
+    let steps: Vec<usize> = loaded.system.tasks.values().map(|task| task.steps().len()).collect();
+    assert_eq!((steps, loaded.system.resources.len()), (vec![4, 3], 1));
+    assert!(loaded.warnings.plain().contains("`sections` is read as steps"));
+}
+
+#[test]
+fn two_times_in_a_cell_are_those_of_two_levels() {
+    let rows = [
+        ("csv", "task,criticality,period,wcet\na,high,20,\"{3, 5}\"\nb,low,40,\"{2, 2}\"\n"),
+        ("csv", "task;criticality;T (ms);C (ms)\na;HI;20;[3, 5]\nb;LO;40;(2, 2)\n"),
+        (
+            "json",
+            "[{\"task\":\"a\",\"criticality\":\"high\",\"T\":20,\"C\":[3,5]},\
+             {\"task\":\"b\",\"criticality\":\"low\",\"T\":40,\"C\":[2,2]}]",
+        ),
+    ];
+    for (ending, text) in rows {
+        let name = format!("a.{ending}");
+        let format = Format::detect(&name, text.as_bytes(), &host(None)).expect("a format");
+        let loaded = read(&name, text.as_bytes(), format, &host(None));
+        let system = loaded.unwrap_or_else(|report| panic!("{text}: {}", report.plain())).system;
+        assert_eq!(system.levels.count(), 2, "{text}");
+        let tasks: Vec<_> = system
+            .tasks
+            .values()
+            .map(|task| {
+                (task.criticality.level(), task.wcet.iter().map(|wcet| wcet.ns()).collect())
+            })
+            .collect();
+        let ms = |times: [i64; 2]| times.map(|time| time * 1_000_000).to_vec();
+        assert_eq!(tasks, [(1, ms([3, 5])), (0, ms([2, 2]))], "{text}");
+    }
 }
 
 #[test]

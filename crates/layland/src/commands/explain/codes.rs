@@ -398,6 +398,11 @@ pub(super) const ERRORS: &[Code] = &[
         "A task is an object whose keys are the titles of a table, such as `name`, `wcet` and `period`.",
     ),
     (
+        "layland::csv::sections",
+        "a list of critical sections in JSON or YAML, read as steps",
+        "Each item is a resource and a time, `[1, 2]`; the resource 0 is none. A task-set file writes `steps`.",
+    ),
+    (
         "layland::csv::release",
         "a type of task that is neither periodic nor sporadic",
         "Write periodic or sporadic; an aperiodic task needs a least time between its jobs.",
