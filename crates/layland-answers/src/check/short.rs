@@ -1,5 +1,5 @@
 //! The short answer: the policies whose answers differ on this set, best first, and the names of
-//! the others.
+//! all others.
 
 use super::checked::Checked;
 use layland_analysis::Verdict;
@@ -17,6 +17,8 @@ pub struct Short<'a> {
     pub shown: Vec<&'a Assessment>,
     /// The names of the other policies, by verdict.
     pub also: Vec<(Verdict, Vec<&'a str>)>,
+    /// The names of the policies for features that the set lacks.
+    pub for_others: Vec<&'a str>,
 }
 
 impl<'a> Short<'a> {
@@ -31,7 +33,8 @@ impl<'a> Short<'a> {
         let fits = |policy: &&Assessment| {
             is_ordinary(policy) || best.is_none_or(|best| rank(policy) < best)
         };
-        let mut fitting: Vec<&Assessment> = checked.policies.iter().filter(fits).collect();
+        let (mut fitting, others): (Vec<&Assessment>, Vec<&Assessment>) =
+            checked.policies.iter().partition(fits);
         fitting.sort_by_key(|policy| (rank(policy), Reverse(margin(policy))));
         let answer =
             |policy: &Assessment| (policy.verdict, policy.decided_by, margin(policy), rank(policy));
@@ -41,15 +44,19 @@ impl<'a> Short<'a> {
             let is_new = shown.iter().all(|other| answer(other) != answer(policy));
             if is_new && shown.len() < SHOWN { shown.push(policy) } else { rest.push(policy) }
         }
-        let also =
-            [Verdict::Yes, Verdict::Unknown, Verdict::No].into_iter().filter_map(|verdict| {
-                let of_it = rest.iter().filter(|policy| policy.verdict == verdict);
-                let names: Vec<&str> = of_it.map(|policy| policy.spec.as_str()).collect();
-                (!names.is_empty()).then_some((verdict, names))
-            });
-        let also = also.collect();
-        Short { shown, also }
+        let for_others = others.iter().map(|policy| policy.spec.as_str()).collect();
+        Short { shown, also: by_verdict(&rest), for_others }
     }
+}
+
+/// Returns the names of policies by verdict, best first.
+fn by_verdict<'a>(policies: &[&'a Assessment]) -> Vec<(Verdict, Vec<&'a str>)> {
+    let of = |verdict| {
+        let of_it = policies.iter().filter(|policy| policy.verdict == verdict);
+        let names: Vec<&str> = of_it.map(|policy| policy.spec.as_str()).collect();
+        (!names.is_empty()).then_some((verdict, names))
+    };
+    [Verdict::Yes, Verdict::Unknown, Verdict::No].into_iter().filter_map(of).collect()
 }
 
 fn rank(verdict: Verdict) -> u8 {

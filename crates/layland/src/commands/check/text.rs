@@ -152,11 +152,11 @@ fn shortly(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Che
     if short.shown.iter().any(|policy| policy.inflation.is_some()) {
         text += &line("the WCETs include the overheads of the platform");
     }
-    if !checked.out_of_place.is_empty() {
-        let count = checked.out_of_place.len();
-        let policies = if count == 1 { "policy" } else { "policies" };
-        text += &line(&format!("{count} more {policies}: no test applies (--all says why)"));
+    if !short.for_others.is_empty() {
+        let names = short.for_others.join(", ");
+        text += &line(&format!("for features that the set lacks (--all shows them): {names}"));
     }
+    text += &without_test(checked);
     text += &left_out(checked);
     text += &legend(checked);
     text += &stops(short.shown.iter().copied(), &checked.set.system);
@@ -200,17 +200,22 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
                 text += &line(&format!("{spec} does not apply: {why}"));
             }
         } else {
-            let names: Vec<&str> =
-                checked.out_of_place.iter().map(|(spec, _)| spec.as_str()).collect();
-            text += &line(&format!(
-                "no test applies to {} (--all or --policy NAME says why)",
-                names.join(", ")
-            ));
+            text += &without_test(checked);
         }
     }
     text += &left_out(checked);
     text += &legend(checked);
     text + &stops(&checked.policies, system)
+}
+
+/// Names the policies that no test is about.
+fn without_test(checked: &Checked) -> String {
+    let names: Vec<&str> = checked.out_of_place.iter().map(|(spec, _)| spec.as_str()).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let names = names.join(", ");
+    line(&format!("no test applies to {names} (--all or --policy NAME says why)"))
 }
 
 /// Notes that tasks share a priority, and what this means for the first policy that uses
@@ -273,9 +278,9 @@ fn legend(checked: &Checked) -> String {
         return String::new();
     }
     let also = if checked.reserved.is_some() { "; it scales what is reserved" } else { "" };
+    // The page about the output says more; this line stands below every answer.
     line(&format!(
-        "WCETs x: the largest factor (to 0.001) by which all WCETs can be scaled with every deadline still guaranteed, \
-         while tasks keep their CPUs and priorities; equivalently, CPUs 1/x as fast would do{also}",
+        "WCETs x: how far all WCETs can grow, tasks keeping their CPUs and priorities{also}"
     ))
 }
 
@@ -286,11 +291,16 @@ pub(super) fn line(text: &str) -> String {
 /// Returns the obstacles to further growth of the WCETs, and the factors of policies that would
 /// decide anew.
 fn stops<'a>(policies: impl IntoIterator<Item = &'a Assessment>, system: &System) -> String {
-    let (mut ends, mut anew) = (Vec::new(), Vec::new());
+    let mut ends: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut anew = Vec::new();
     for policy in policies {
         let Some(margin) = &policy.margin else { continue };
         if let Some(at) = margin.stopped_by.as_ref().and_then(|stop| place(stop, system)) {
-            ends.push(format!("{at} ({})", policy.spec));
+            // Many policies are stopped at one place, which is named once.
+            match ends.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, policies)) => policies.push(&policy.spec),
+                None => ends.push((at, vec![&policy.spec])),
+            }
         }
         if let Some(factor) = margin.factor_anew() {
             anew.push(format!("{:.3} ({})", factor.to_f64(), policy.spec));
@@ -298,7 +308,9 @@ fn stops<'a>(policies: impl IntoIterator<Item = &'a Assessment>, system: &System
     }
     let mut text = String::new();
     if !ends.is_empty() {
-        text += &line(&format!("the growth of WCETs is stopped by {}", ends.join(", ")));
+        let of = |(at, policies): (String, Vec<&str>)| format!("{at} ({})", policies.join(", "));
+        let ends: Vec<String> = ends.into_iter().map(of).collect();
+        text += &line(&format!("their growth stops at {}", ends.join(", ")));
     }
     if !anew.is_empty() {
         text += &line(&format!(
