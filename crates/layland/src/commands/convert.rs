@@ -53,6 +53,13 @@ fn policies() -> impl TypedValueParser<Value = RtAppPolicy> {
 pub(crate) fn run(args: &ConvertArgs) -> Outcome {
     let set = input::load(&args.set)?;
     let format = formats::chosen(args.to, args.output.as_deref());
+    // Three formats of sets are JSON, and the extension says which by convention alone.
+    if let (None, Format::RtApp, Some(output)) = (args.to, format, &args.output) {
+        terminal::talk(&format!(
+            "{} is JSON of rt-app; --to jsonl writes JSON with every key of a set",
+            output.display()
+        ));
+    }
     if args.policy.is_some() && format != Format::RtApp {
         return Err(Failure::usage(format!("{format} has no policies of the kernel"))
             .help("--policy is for rt-app: say --to rt-app, too"));

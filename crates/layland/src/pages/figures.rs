@@ -1,7 +1,7 @@
 //! The figures of a policy or of a task as words, for tables.
 
 use layland_model::Duration;
-use layland_model::shown::{DIGITS, Unit};
+use layland_model::shown::{Digits, Unit};
 use layland_trace::TaskSummary;
 
 /// The headings of [`figures`].
@@ -28,14 +28,22 @@ enum Figure {
 }
 
 /// Formats the figures of one task or of all tasks, each time in its own unit.
-pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
-    of(total).map(|figure| text(figure, None))
+pub(crate) fn figures(total: &TaskSummary, digits: Digits) -> [String; 9] {
+    of(total).map(|figure| text(figure, None, digits))
+}
+
+/// Does what [`rows_with`] does, with the usual number of digits.
+pub(crate) fn rows<'a>(
+    of_rows: impl IntoIterator<Item = (String, Option<&'a TaskSummary>)>,
+) -> Vec<(String, Option<[String; 9]>)> {
+    rows_with(of_rows, Digits::default())
 }
 
 /// Formats the rows of a table of figures. The times of a column have one unit. `None` stands for a
 /// rejected set.
-pub(crate) fn rows<'a>(
+pub(crate) fn rows_with<'a>(
     of_rows: impl IntoIterator<Item = (String, Option<&'a TaskSummary>)>,
+    digits: Digits,
 ) -> Vec<(String, Option<[String; 9]>)> {
     let rows: Vec<(String, Option<[Figure; 9]>)> =
         of_rows.into_iter().map(|(name, total)| (name, total.map(of))).collect();
@@ -47,8 +55,9 @@ pub(crate) fn rows<'a>(
         Unit::of(times)
     };
     let units: [Unit; 9] = std::array::from_fn(unit);
-    let cells =
-        |row: [Figure; 9]| std::array::from_fn(|column| text(row[column], Some(units[column])));
+    let cells = |row: [Figure; 9]| {
+        std::array::from_fn(|column| text(row[column], Some(units[column]), digits))
+    };
     rows.into_iter().map(|(name, row)| (name, row.map(cells))).collect()
 }
 
@@ -72,12 +81,11 @@ fn of(total: &TaskSummary) -> [Figure; 9] {
     ]
 }
 
-fn text(figure: Figure, unit: Option<Unit>) -> String {
+fn text(figure: Figure, unit: Option<Unit>, Digits(digits): Digits) -> String {
     match (figure, unit) {
         (Figure::Count(count), _) => count.to_string(),
-        (Figure::Time(time), Some(unit)) => unit.show(time, DIGITS),
-        (Figure::Time(time), None) => format!("{time:#}"),
-        (Figure::Ratio(ratio), _) => format!("{ratio:.3}"),
+        (Figure::Time(time), unit) => unit.unwrap_or_else(|| Unit::of([time])).show(time, digits),
+        (Figure::Ratio(ratio), _) => format!("{ratio:.*}", digits as usize),
         (Figure::Missing, _) => "-".to_owned(),
     }
 }

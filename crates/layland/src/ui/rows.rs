@@ -103,6 +103,68 @@ impl<const N: usize> Rows<N> {
     }
 }
 
+/// The largest number of sets of which every row is shown.
+pub(crate) const FEW: usize = 16;
+
+/// The largest number of rows of one need about many sets. More of them push the summary off the
+/// screen.
+pub(crate) const MOST_SHOWN: usize = 10;
+
+/// The reason to read a row about one of many sets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Nothing is wrong.
+    None,
+    /// There is no answer.
+    Doubt,
+    /// A deadline is missed.
+    Alarm,
+}
+
+/// Chooses the rows of a table about many sets: the first ones of each need, so that doubts do not
+/// hide alarms. The others are counted.
+pub(crate) struct Selection {
+    /// True if there are only a few sets, of which every row is shown.
+    are_few: bool,
+    doubts: usize,
+    alarms: usize,
+    shown: usize,
+    left_out: usize,
+}
+
+impl Selection {
+    pub(crate) fn new(are_few: bool) -> Selection {
+        Selection { are_few, doubts: 0, alarms: 0, shown: 0, left_out: 0 }
+    }
+
+    /// Returns true if a row is shown, and counts it.
+    pub(crate) fn takes(&mut self, need: Need) -> bool {
+        let so_far = match need {
+            Need::None => MOST_SHOWN,
+            Need::Doubt => self.doubts,
+            Need::Alarm => self.alarms,
+        };
+        let is_shown = self.are_few || so_far < MOST_SHOWN;
+        self.doubts += usize::from(need == Need::Doubt);
+        self.alarms += usize::from(need == Need::Alarm);
+        *(if is_shown { &mut self.shown } else { &mut self.left_out }) += 1;
+        is_shown
+    }
+
+    /// Returns true if a row was shown.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.shown > 0
+    }
+
+    /// Says how many rows were left out, and where they are; `None` if there are none.
+    pub(crate) fn in_words(&self) -> Option<String> {
+        let (left_out, all) = (self.left_out, self.shown + self.left_out);
+        let words =
+            || format!("{left_out} of {all} rows are left out; --json has a line for each set");
+        (left_out > 0).then(words)
+    }
+}
+
 /// The number of times that each policy had each of `N` results. Policies are in the order of their
 /// first results.
 pub(crate) struct Counts<const N: usize>(Vec<(String, [usize; N])>);
@@ -152,6 +214,26 @@ mod tests {
 +--------------+
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn of_many_rows_those_that_need_attention_are_shown_and_the_others_counted() {
+        let mut few = Selection::new(true);
+        assert!((0..100).all(|at| few.takes(if at == 0 { Need::None } else { Need::Alarm })));
+        assert_eq!(few.in_words(), None);
+        let mut many = Selection::new(false);
+        let need = |at: usize| match at {
+            0..50 if at.is_multiple_of(2) => Need::Doubt,
+            0..50 => Need::None,
+            _ => Need::Alarm,
+        };
+        let shown: Vec<usize> = (0..100).filter(|&at| many.takes(need(at))).collect();
+        let expected = (0..MOST_SHOWN).map(|at| 2 * at).chain(50..50 + MOST_SHOWN);
+        assert_eq!(shown, expected.collect::<Vec<_>>());
+        let words = many.in_words().expect("rows were left out");
+        assert!(words.starts_with("80 of 100 rows are left out"), "{words}");
+        let mut good = Selection::new(false);
+        assert!(!(0..9).any(|_| good.takes(Need::None)) && !good.has_rows());
     }
 
     #[test]

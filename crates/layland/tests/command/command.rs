@@ -716,6 +716,8 @@ fn a_stream_of_sets_is_generated_and_checked_as_it_comes() {
         text(&lines.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(documents.len(), 90);
     let table = text(&table.stdout);
+    // The table has the first ten rows of each verdict that needs attention.
+    let mut so_far = std::collections::BTreeMap::new();
     for (at, document) in documents.iter().enumerate() {
         assert_eq!(document["set"]["name"], format!("{}:{}", name(&path), at + 1));
         for policy in document["policies"].as_array().expect("there are two") {
@@ -730,7 +732,11 @@ fn a_stream_of_sets_is_generated_and_checked_as_it_comes() {
                         &said("decided_by"),
                     ]
             };
-            assert_eq!(table.lines().filter(row).count(), 1, "{policy}\n{table}");
+            let so_far = so_far.entry(said("verdict")).or_insert(0);
+            let is_shown = said("verdict") != "yes" && *so_far < 10;
+            *so_far += 1;
+            let shown = table.lines().filter(row).count();
+            assert_eq!(shown, usize::from(is_shown), "{policy}\n{table}");
         }
     }
     assert!(table.trim_end().ends_with("of 90"), "{table}");
@@ -824,25 +830,36 @@ fn a_stream_of_sets_is_simulated_as_each_would_be_alone() {
         .map(|line| line.trim_matches(['│', ' ']).split_whitespace().collect())
         .filter(|cells: &Vec<&str>| cells.first().is_some_and(|cell| cell.starts_with(name(&path))))
         .collect();
-    assert_eq!(rows.len(), 80);
+    // Of many sets, the first ten rows with a miss are shown, and the first ten without an answer.
     let results = documents.iter().flat_map(|document| {
         let name = document["set"]["name"].as_str().unwrap_or_default();
         let results = document["results"].as_array().expect("there are two");
         results.iter().map(move |result| (name, result))
     });
     let mut met = [0, 0, 0];
-    for (row, (set, result)) in rows.iter().zip(results) {
-        assert_eq!(row[..2], [set, result["policy"].as_str().unwrap_or_default()]);
+    let (mut rows, mut late, mut refused) = (rows.into_iter(), 0, 0);
+    for (set, result) in results {
+        let policy = result["policy"].as_str().unwrap_or_default();
         let total = &result["summary"]["total"];
-        match total["missed"].as_u64() {
+        let cells = match total["missed"].as_u64() {
             Some(missed) => {
+                met[usize::from(missed > 0)] += usize::from(policy == "g-edf");
+                late += usize::from(missed > 0);
                 let released = total["released"].as_u64().unwrap_or_default();
-                assert_eq!(row[2..4], [released.to_string(), missed.to_string()]);
-                met[usize::from(missed > 0)] += usize::from(row[1] == "g-edf");
+                (missed > 0 && late <= 10).then(|| [released.to_string(), missed.to_string()])
             }
-            None => assert_eq!(row[2..], ["refused", "-", "-", "-", "-", "-"]),
+            None => {
+                refused += 1;
+                (refused <= 10).then(|| ["refused".to_owned(), "-".to_owned()])
+            }
+        };
+        if let Some(cells) = cells {
+            let row = rows.next().expect("a row for it");
+            assert_eq!(row[..2], [set, policy]);
+            assert_eq!(row[2..4], cells);
         }
     }
+    assert_eq!(rows.next(), None, "{table}");
     let [all_met, missed, _] = met;
     let counts = format!("g-edf: {all_met} met every deadline, {missed} did not, 0 refused, of 40");
     assert!(table.contains(&counts), "{counts}\n{table}");

@@ -223,9 +223,11 @@ fn a_check_fits_a_screen() {
     assert_eq!(code, 0);
     assert!(out.lines().count() <= 30, "{out}");
     assert!(out.contains("also guaranteed: c-edf, p-edf"), "{out}");
-    // The set has neither affinities nor criticalities.
+    // The set has neither affinities nor criticalities, and one sentence names who is for these.
+    let (first, others) = out.split_once("for features that the set lacks").expect("the sentence");
     for policy in ["weak-", "strong-", "hpa-", "smc", "amc", "zss", "plrs", "ocbp", "edf-vd"] {
-        assert!(!out.contains(policy), "{policy}: {out}");
+        assert!(!first.contains(policy), "{policy}: {out}");
+        assert!(others.contains(policy), "{policy}: {out}");
     }
     // The best policy is first: no factor is larger than the one above it.
     let factors: Vec<f64> = (out.lines())
@@ -234,6 +236,73 @@ fn a_check_fits_a_screen() {
         .collect();
     assert!(factors.len() >= 3, "{out}");
     assert!(factors.windows(2).all(|pair| pair[0] >= pair[1]), "{factors:?}");
+}
+
+#[test]
+fn a_check_names_every_policy_that_its_document_has() {
+    for name in bundled() {
+        let (_, out, _) = said(&["check", &name, "--no-margin"]);
+        let words: std::collections::BTreeSet<&str> =
+            out.split(|c: char| c.is_whitespace() || c == ',').collect();
+        let document = document(&["check", &name, "--no-margin", "--json"]);
+        let policies = document["policies"].as_array().expect("a list");
+        assert!(!policies.is_empty(), "{name}");
+        for policy in policies {
+            let spec = policy["policy"].as_str().expect("a name");
+            assert!(words.contains(spec), "{name}: {spec}:\n{out}");
+        }
+    }
+}
+
+#[test]
+fn of_many_sets_the_rows_that_need_attention_and_the_counts_are_shown() {
+    let sets = folder("many-sets").join("sets.jsonl");
+    let (code, out, err) =
+        said(&["gen", "-n", "5", "--cpus", "2", "-u", "1.7", "--sets", "60", "--to", "jsonl"]);
+    assert_eq!(code, 0, "{err}");
+    std::fs::write(&sets, out).expect("written");
+    for args in [
+        &["check", name(&sets), "-p", "g-edf,p-edf,g-rm"][..],
+        &["sim", name(&sets), "-p", "g-edf,p-edf,g-rm", "--until", "300ms"],
+    ] {
+        let (_, out, _) = said(args);
+        assert!(out.lines().count() <= 30, "{args:?}:\n{out}");
+        assert!(out.contains(" of 180 rows are left out; --json has a line for each set"), "{out}");
+        // The counts are the end, one line for each policy.
+        let last: Vec<&str> = out.lines().rev().take(3).collect();
+        assert!(last.iter().all(|line| line.contains("of 60")), "{args:?}:\n{out}");
+        let verdicts = out.lines().filter(|line| line.contains("jsonl:"));
+        assert!(verdicts.clone().all(|line| !line.contains(" yes ")), "{out}");
+        assert!(verdicts.count() <= 20, "{out}");
+    }
+    // A few sets have all of their rows.
+    let (_, out, _) = said(&["check", "demo:dhall", "demo:robot", "-p", "p-edf"]);
+    assert!(out.contains("robot") && !out.contains("left out"), "{out}");
+}
+
+#[test]
+fn digits_are_as_many_as_asked_for() {
+    let sim = ["sim", "demo:dhall", "-p", "g-edf", "--quiet"];
+    let (_, usual, _) = said(&sim);
+    let (_, three, _) = said(&[&sim[..], &["--digits", "3"]].concat());
+    let (_, six, _) = said(&[&sim[..], &["--digits", "6"]].concat());
+    assert_eq!(usual, three);
+    assert!(usual.contains("4.00 ms") && usual.contains("0.104"), "{usual}");
+    assert!(six.contains("4.00179 ms") && six.contains("0.104478"), "{six}");
+}
+
+#[test]
+fn json_of_rt_app_is_named_where_the_extension_chose_it() {
+    let folder = folder("converted");
+    for (file, options, is_told) in
+        [("a.json", &[][..], true), ("b.json", &["--to", "jsonl"], false), ("c.csv", &[], false)]
+    {
+        let file = folder.join(file);
+        let (code, _, err) =
+            said(&[&["convert", "demo:dhall", "-o", name(&file)][..], options].concat());
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(err.contains("is JSON of rt-app; --to jsonl"), is_told, "{err}");
+    }
 }
 
 #[test]

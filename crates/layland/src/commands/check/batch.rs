@@ -10,7 +10,7 @@ use crate::ui::batch::{self, Go};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::files::Stream;
 use crate::ui::input::{Set, Sets};
-use crate::ui::rows::{Counts, Rows};
+use crate::ui::rows::{self, Counts, Need, Rows, Selection};
 use crate::ui::terminal;
 use layland_analysis::Verdict;
 use layland_answers::check::{Cited, IN_GENERAL};
@@ -20,7 +20,7 @@ use layland_policy::Registry;
 use std::path::Path;
 
 /// The largest number of sets that are each searched.
-pub(super) const FEW: usize = 16;
+pub(super) const FEW: usize = rows::FEW;
 
 /// The largest number of jobs that are simulated when each of a few sets is searched.
 const EFFORT: u64 = 2_000;
@@ -50,7 +50,7 @@ pub(super) fn run(
     let sets = first.into_iter().chain(rest);
     let is_quiet = args.certificate.as_deref() == Some(Path::new("-"));
     let has_json = args.json && !is_quiet;
-    let mut out = Answers::new(registry, args, is_quiet)?;
+    let mut out = Answers::new(registry, args, is_quiet, are_few)?;
     // The line is made by the many worker threads, if lines are printed at all.
     let work = |set| {
         let checked = question.answer(registry, set);
@@ -90,6 +90,7 @@ struct Answers<'a> {
     is_quiet: bool,
     cited: Cited,
     table: Option<Rows<4>>,
+    selection: Selection,
     /// The message of the first set for which something was left out. The policies are the same for
     /// every set.
     left_out: String,
@@ -103,6 +104,7 @@ impl<'a> Answers<'a> {
         registry: &'a Registry,
         args: &'a CheckArgs,
         is_quiet: bool,
+        are_few: bool,
     ) -> Result<Answers<'a>, Failure> {
         let certificates = args.certificate.as_deref().map(Stream::create).transpose()?;
         Ok(Answers {
@@ -113,6 +115,7 @@ impl<'a> Answers<'a> {
             is_quiet,
             cited: Cited::default(),
             table: None,
+            selection: Selection::new(are_few),
             left_out: String::new(),
             counts: Counts::default(),
             exit: Exit::Yes,
@@ -169,16 +172,22 @@ impl<'a> Answers<'a> {
             // arrive together.
             let first = rows.clone().take_while(|(at, ..)| *at < AT_A_TIME);
             first.for_each(|(_, _, cells)| table.widen(cells));
-            table.top(&mut text);
             table
         });
         for (_, verdict, cells) in rows {
-            let column = match verdict {
-                Verdict::Yes => 0,
-                Verdict::No => 1,
-                Verdict::Unknown => 2,
+            let (column, need) = match verdict {
+                Verdict::Yes => (0, Need::None),
+                Verdict::No => (1, Need::Alarm),
+                Verdict::Unknown => (2, Need::Doubt),
             };
             self.counts.count(cells[1], column);
+            let had_rows = self.selection.has_rows();
+            if !self.selection.takes(need) {
+                continue;
+            }
+            if !had_rows {
+                table.top(&mut text);
+            }
             table.row(cells, Some((2, text::style(verdict))), &mut text);
         }
         if self.left_out.is_empty() {
@@ -200,7 +209,10 @@ impl<'a> Answers<'a> {
         }
         if let Some(table) = &self.table {
             let mut text = String::new();
-            table.bottom(&mut text);
+            if self.selection.has_rows() {
+                table.bottom(&mut text);
+            }
+            text.extend(self.selection.in_words().map(|words| text::line(&words)));
             text += &self.left_out;
             for (spec, [yes, no, unknown]) in self.counts.of_each() {
                 text += &text::line(&format!(

@@ -7,6 +7,7 @@ use crate::ui::numbers::{whole, whole_u64};
 use clap::{Args, ValueEnum};
 use layland_answers::values::{length_of, seed_of, window_of};
 use layland_answers::{Limit, SimulateQuestion};
+use layland_model::shown::{DIGITS, Digits};
 use layland_model::{Duration, Time};
 use layland_sim::{EventLoop, Horizon};
 use std::path::PathBuf;
@@ -111,6 +112,11 @@ pub(crate) struct SimArgs {
     /// Print the result as JSON. It is one document, or with several sets one line for each
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// The significant digits of rounded times, and the decimals of utilizations and other ratios
+    #[arg(long, value_name = "N", help_heading = "Output", default_value_t = DIGITS)]
+    #[arg(value_parser = whole::<1, 12>)]
+    #[arg(hide_short_help = true)]
+    pub digits: u32,
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     #[arg(hide_short_help = true)]
@@ -132,6 +138,11 @@ pub(crate) enum LoopName {
 }
 
 impl SimArgs {
+    /// Returns the digits of rounded numbers.
+    pub(super) fn digits(&self) -> Digits {
+        Digits(self.digits)
+    }
+
     /// Returns the question about each set.
     pub(super) fn question(&self) -> SimulateQuestion {
         let up_to = |length: Duration| Time::ZERO + length;

@@ -7,7 +7,7 @@ use crate::ui::batch::{self, Go};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::gate;
 use crate::ui::input::Set;
-use crate::ui::rows::{Counts, Rows};
+use crate::ui::rows::{Counts, FEW, Need, Rows, Selection};
 use crate::ui::{interrupt, terminal};
 use clap::builder::styling::AnsiColor;
 use layland_answers::limits::Held;
@@ -78,13 +78,17 @@ pub(super) fn run(
     args: &SimArgs,
     question: &SimulateQuestion,
     first: Set,
-    rest: impl Iterator<Item = Result<Set, Failure>> + Send,
+    mut rest: impl Iterator<Item = Result<Set, Failure>> + Send,
 ) -> Outcome {
     refuse_what_shows_one(args)?;
+    // The table depends on the number of sets, and the lines of a stream do not.
+    let known = if args.json { 0 } else { FEW };
+    let first: Vec<_> = std::iter::once(Ok(first)).chain(rest.by_ref().take(known)).collect();
+    let are_few = first.len() <= FEW;
     let interrupt = interrupt::listen();
     let watch = Watch { interrupt: Some(interrupt), progress: None };
-    let mut out = Answers::new(args, interrupt);
-    let sets = std::iter::once(Ok(first)).chain(rest).inspect(|set| {
+    let mut out = Answers::new(args, interrupt, are_few);
+    let sets = first.into_iter().chain(rest).inspect(|set| {
         if let Some((message, help)) = set.as_ref().ok().and_then(Set::unblocked) {
             terminal::warn(&message, Some(help));
         }
@@ -93,7 +97,7 @@ pub(super) fn run(
         let name = set.name.clone();
         let simulated = question.answer(registry, set, &watch);
         let simulated = simulated.map_err(|error| Failure::from(error).about(&name))?;
-        Ok(Answer::of(simulated, args.json))
+        Ok(Answer::of(simulated, args))
     };
     let worked = batch::each(sets, args.workers, AT_A_TIME, work, |found| out.add(found));
     out.end(worked)
@@ -120,17 +124,18 @@ fn refuse_what_shows_one(args: &SimArgs) -> Result<(), Failure> {
 impl Answer {
     /// Keeps what is printed. Returns `None` if the simulation was interrupted: figures of a part of
     /// its time cannot be compared with others.
-    fn of(simulated: Simulated, as_json: bool) -> Option<Answer> {
+    fn of(simulated: Simulated, args: &SimArgs) -> Option<Answer> {
         if simulated.interrupted {
             return None;
         }
+        let as_json = args.json;
         let json = if as_json { simulated.json_line() } else { Vec::new() };
         let of = |PolicyRun { spec, result, held }| {
             let ran = result.ok();
             let total = ran.as_ref().map(|ran: &Ran| &ran.summary.total);
             OfPolicy {
                 spec,
-                figures: total.filter(|_| !as_json).map(figures),
+                figures: total.filter(|_| !as_json).map(|total| figures(total, args.digits())),
                 missed: total.map_or(0, |total| total.missed),
                 held,
                 constraints: ran.as_ref().map_or_else(Vec::new, Ran::constraints),
@@ -153,6 +158,7 @@ struct Answers<'a> {
     interrupt: &'a AtomicBool,
     out: terminal::Results,
     table: Option<Rows<8>>,
+    selection: Selection,
     /// For each policy, the number of sets of which it met every deadline, missed one, and rejected
     /// the set.
     counts: Counts<3>,
@@ -161,12 +167,13 @@ struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    fn new(args: &'a SimArgs, interrupt: &'a AtomicBool) -> Answers<'a> {
+    fn new(args: &'a SimArgs, interrupt: &'a AtomicBool, are_few: bool) -> Answers<'a> {
         Answers {
             args,
             interrupt,
             out: terminal::Results::default(),
             table: None,
+            selection: Selection::new(are_few),
             counts: Counts::default(),
             sets: 0,
             exit: Exit::Yes,
@@ -226,16 +233,22 @@ impl<'a> Answers<'a> {
                     .for_each(|(_, cell)| *cell += ROOM);
                 table.widen(wide.each_ref().map(String::as_str));
             }
-            table.top(&mut text);
             table
         });
         for policy in &answer.policies {
-            let (end, coloured) = match (&policy.figures, policy.missed) {
-                (Some(_), 0) => (0, None),
-                (Some(_), _) => (1, Some((3, AnsiColor::Red.on_default().bold()))),
-                (None, _) => (2, Some((2, AnsiColor::Yellow.on_default()))),
+            let (end, need, coloured) = match (&policy.figures, policy.missed) {
+                (Some(_), 0) => (0, Need::None, None),
+                (Some(_), _) => (1, Need::Alarm, Some((3, AnsiColor::Red.on_default().bold()))),
+                (None, _) => (2, Need::Doubt, Some((2, AnsiColor::Yellow.on_default()))),
             };
             self.counts.count(&policy.spec, end);
+            let had_rows = self.selection.has_rows();
+            if !self.selection.takes(need) {
+                continue;
+            }
+            if !had_rows {
+                table.top(&mut text);
+            }
             let cells = policy.cells(&answer.name);
             table.row(cells.each_ref().map(String::as_str), coloured, &mut text);
         }
@@ -246,7 +259,10 @@ impl<'a> Answers<'a> {
     fn end(mut self, worked: Result<(), Failure>) -> Outcome {
         if let Some(table) = &self.table {
             let mut text = String::new();
-            table.bottom(&mut text);
+            if self.selection.has_rows() {
+                table.bottom(&mut text);
+            }
+            text.extend(self.selection.in_words().map(|words| terminal::wrap(&words, "") + "\n"));
             for (spec, [met, missed, refused]) in self.counts.of_each() {
                 let all = met + missed + refused;
                 let line = format!(

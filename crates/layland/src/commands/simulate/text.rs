@@ -23,10 +23,11 @@ pub(super) fn text(view: &View<'_>, args: &SimArgs) -> Result<String, Failure> {
     let system = &simulated.set.system;
     let (tasks, cpus) = (system.tasks.len(), system.platform.cpu_count());
     let head = format!(
-        "{}: {} on {}, utilization {:.3}{}",
+        "{}: {} on {}, utilization {:.*}{}",
         simulated.set.name,
         counted(tasks, "task"),
         counted(cpus, "CPU"),
+        args.digits as usize,
         system.utilization().to_f64(),
         view.simulated_up_to(),
     );
@@ -51,14 +52,16 @@ pub(super) fn text(view: &View<'_>, args: &SimArgs) -> Result<String, Failure> {
         }
         if args.per_task {
             let tasks = ran.summary.tasks.iter();
-            let rows = figures::rows(tasks.map(|task| (task.name.clone(), Some(task))));
+            let rows = tasks.map(|task| (task.name.clone(), Some(task)));
+            let rows = figures::rows_with(rows, args.digits());
             text += &format!("\n{}\n{}\n", policy.spec, table::tasks(&rows, style));
         }
     }
-    let rows = figures::rows(simulated.policies.iter().map(|policy| {
+    let rows = simulated.policies.iter().map(|policy| {
         let ran = policy.result.as_ref().ok();
         (policy.spec.clone(), ran.map(|ran| &ran.summary.total))
-    }));
+    });
+    let rows = figures::rows_with(rows, args.digits());
     text += &assignments(view, style);
     text += &format!("\n{}\n", table::policies(&rows, style));
     for policy in &simulated.policies {
