@@ -231,7 +231,7 @@ fn new_threads_and_processes_are_followed() {
     let script = "sleep 20 & sleep 20 & sleep 1; sleep 20 & wait";
     let arguments =
         ["exec", "--dl", "1ms/100ms", "--thread", ".*", "--name", "s", "--", "sh", "-c", script];
-    let mut child = layland(&arguments).spawn().unwrap();
+    let child = layland(&arguments).stderr(Stdio::piped()).spawn().unwrap();
     let reserved = || {
         let member = members().into_iter().next();
         member.and_then(|member| member["reserved"].as_array().cloned()).unwrap_or_default()
@@ -246,7 +246,12 @@ fn new_threads_and_processes_are_followed() {
     // No other process has a reservation, in particular not the one that watches over the program.
     assert_eq!(reserved().len(), 4);
     signal(child.id(), "TERM");
-    child.wait().unwrap();
+    let said = child.wait_with_output().unwrap().stderr;
+    let said = String::from_utf8_lossy(&said);
+    // One table, and a line for each later thread below it.
+    assert_eq!(said.matches("the kernel says").count(), 1, "{said}");
+    assert!(said.matches("budgets are enforced by the tick").count() <= 1, "{said}");
+    assert!(said.contains("sleep (") && said.matches("SCHED_DEADLINE").count() >= 4, "{said}");
     assert_clean();
 }
 

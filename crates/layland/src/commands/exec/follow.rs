@@ -78,6 +78,8 @@ struct Follower<'a> {
     /// The reason why the only matching thread gets no reservation.
     refused_for_good: Option<Failure>,
     has_left: bool,
+    /// True once the table of the threads and the warning about the machine are printed.
+    has_told: bool,
     /// Records the trace for the summary and the files that are written at the end.
     seen: Option<Seen>,
     groups: Groups,
@@ -113,6 +115,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs, regime: Regime) -> Outco
         work: Work::of(args),
         refused_for_good: None,
         has_left: false,
+        has_told: false,
         seen: None,
         groups,
     };
@@ -780,6 +783,11 @@ impl Follower<'_> {
         let rows = given.iter().map(|(thread, given)| {
             [format!("{} ({})", thread.name, thread.tid.0), list::said(given)]
         });
+        // Threads that come later are further rows of one table, whose head stands above already.
+        if std::mem::replace(&mut self.has_told, true) {
+            rows.for_each(|[thread, said]| terminal::talk(&format!("{thread}: {said}")));
+            return;
+        }
         let style = Style { ascii: false, colours: terminal::talk_colours() };
         terminal::talk(&table::plain(["thread", "the kernel says"], rows, style));
         let limits = &self.machine.limits;
