@@ -96,7 +96,7 @@ impl Experiment {
             }
         };
         format!(
-            "layland-lab {}, experiment {}: {} sets per point, horizon {horizon}, seed {}",
+            "layland-lab {}, experiment {}: {}{SETS_PER_POINT}, horizon {horizon}, seed {}",
             env!("CARGO_PKG_VERSION"),
             self.name,
             self.sets,
@@ -104,6 +104,9 @@ impl Experiment {
         )
     }
 }
+
+/// The words behind the number of sets in the head of every output file.
+pub(crate) const SETS_PER_POINT: &str = " sets per point";
 
 /// The metric of switches between threads.
 const SWITCHES: &str = "thread_switches";

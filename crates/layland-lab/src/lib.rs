@@ -73,7 +73,7 @@ pub use layland_sim::Horizon;
 pub use looks::{Look, looks};
 pub use measure::Row;
 pub use metric::{MEASURED, METRICS, Metric, Origin, THREADED, metric};
-pub use output::{Written, figure_pdf, figure_svg, write, write_timings};
+pub use output::{Written, figure_pdf, figure_svg, sets_in, write, write_timings};
 pub use paper::write_paper;
 pub use parameters::{PARAMETERS, Parameters};
 pub use part::{Listed, Part, Share};

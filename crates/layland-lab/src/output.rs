@@ -3,7 +3,7 @@
 use crate::claim::judge;
 use crate::curve::curves;
 use crate::draw::Chart;
-use crate::experiment::{Experiment, Figure};
+use crate::experiment::{Experiment, Figure, SETS_PER_POINT};
 use crate::metric::Origin;
 use crate::results::Results;
 use crate::run::LabError;
@@ -12,6 +12,9 @@ use crate::table::{claims_text, figure_text, table_text};
 use crate::timing::Timings;
 use layland_chart::plot::Picture;
 use std::path::{Path, PathBuf};
+
+/// The file of the claims. The head of it says from how many sets the results are.
+const CLAIMS: &str = "claims.txt";
 
 /// The written files, relative to the folder.
 pub type Written = Vec<PathBuf>;
@@ -58,8 +61,17 @@ pub fn write(
         put("tables.txt", texts.join("\n").as_bytes())?;
     }
     let judged = judge(experiment, results);
-    put("claims.txt", claims_text(experiment, results, &judged).as_bytes())?;
+    put(CLAIMS, claims_text(experiment, results, &judged).as_bytes())?;
     Ok(written)
+}
+
+/// Returns the number of task sets per point of the results that were last written into a folder;
+/// `None` if it has none.
+pub fn sets_in(folder: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(folder.join(CLAIMS)).ok()?;
+    // The provenance is the second line.
+    let (before, _) = text.lines().nth(1)?.split_once(SETS_PER_POINT)?;
+    before.rsplit(' ').next()?.parse().ok()
 }
 
 /// Draws the chosen figures into a part of the folder.

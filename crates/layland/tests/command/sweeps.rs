@@ -94,6 +94,26 @@ fn units(file: &Path, out: &Path) -> Vec<Value> {
 }
 
 #[test]
+fn results_are_not_replaced_by_those_of_fewer_sets() {
+    let (file, one, _) = prepared("sweep-fewer");
+    let before = files(&one);
+    for what in ["run", "paper"] {
+        let args = ["lab", what, name(&file), "--output", name(&one), "--sets", "8"];
+        let output = run(&args);
+        let err = String::from_utf8(output.stderr).expect("it is text");
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains("has the results of 40 sets per point, and those of 8"), "{err}");
+        assert!(err.contains("--sets 40") && err.contains("--output"), "{err}");
+        assert!(files(&one) == before, "the results are kept");
+    }
+    // As many and more are added, and --fresh says that the old ones go.
+    lab("run", &file, &one, &["--quiet", "--sets", "44"]);
+    lab("run", &file, &one, &["--quiet", "--sets", "8", "--fresh"]);
+    let claims = std::fs::read_to_string(one.join("claims.txt")).expect("they are written");
+    assert!(claims.contains("8 sets per point"), "{claims}");
+}
+
+#[test]
 fn parts_make_the_whole() {
     let (file, one, many) = prepared("sweep-parts");
     assert!(units(&file, &many).iter().all(|unit| unit["is_done"] == false));

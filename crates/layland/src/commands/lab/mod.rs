@@ -14,6 +14,7 @@ use layland_lab::{
     EngineRuns, Experiment, LabError, Part, Progress, Results, Runner, Share, ThreadRuns, Timings,
     claims_text, judge, packaged, parse_horizon, table_text, write_paper,
 };
+use layland_model::counted;
 use layland_policy::Registry;
 use real::OnThreads;
 use show::Show;
@@ -249,6 +250,23 @@ impl Chosen {
         Ok(Chosen { experiment, figures, folder, code: code(registry)? })
     }
 
+    /// Refuses to replace results by those of fewer sets.
+    fn keeps_results(&self) -> Result<(), Failure> {
+        let (folder, sets) = (self.folder.display(), self.experiment.sets);
+        match layland_lab::sets_in(&self.folder) {
+            Some(known) if known > sets => {
+                let results = counted(known, "set");
+                let message = format!(
+                    "{folder} has the results of {results} per point, and those of {sets} would replace them"
+                );
+                Err(Failure::usage(message).help(format!(
+                    "--sets {known} keeps them, --output FOLDER writes elsewhere, and `lab run --fresh` starts again"
+                )))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     fn runner<'a>(&'a self, registry: &'a Registry) -> Runner<'a> {
         Runner {
             experiment: &self.experiment,
@@ -289,6 +307,9 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     };
     if let Some(part) = &part {
         return part::run(registry, args, &chosen, part);
+    }
+    if !args.fresh {
+        chosen.keeps_results()?;
     }
     let shards = folder.join("shards");
     if args.fresh && shards.exists() {
@@ -386,6 +407,7 @@ fn timed(
 fn paper(registry: &Registry, args: &PaperArgs) -> Outcome {
     let chosen = Chosen::of(registry, &args.which)?;
     let Chosen { experiment, figures, folder, .. } = &chosen;
+    chosen.keeps_results()?;
     let interrupt = interrupt::listen();
     let show = Show::new(args.quiet);
     let results = measured(registry, &chosen, args.workers, interrupt, &show)?;
