@@ -265,6 +265,26 @@ pub fn without_micro(text: &str) -> Cow<'_, str> {
     if text.contains('µ') { Cow::Owned(text.replace("µs", "us")) } else { Cow::Borrowed(text) }
 }
 
+/// Writes the exact times in a sentence with a blank before their unit, as other times are written.
+///
+/// ```
+/// use layland_model::shown::with_blanks;
+/// assert_eq!(with_blanks("runs at 5ms, until 6.25us"), "runs at 5 ms, until 6.25 us");
+/// assert_eq!(with_blanks("`5ms` and cam5ms wait"), "`5ms` and cam5ms wait");
+/// ```
+pub fn with_blanks(text: &str) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
+        let number = bare.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let (unit, rest) = (&bare[number.len()..], &word[bare.len()..]);
+        let is_number = number.starts_with(|c: char| c.is_ascii_digit())
+            && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let is_unit = ["ns", "us", "ms", "s"].contains(&unit);
+        if is_number && is_unit { format!("{number} {unit}{rest}") } else { word.to_owned() }
+    };
+    text.split(' ').map(word).collect::<Vec<String>>().join(" ")
+}
+
 /// Writes a no-break space between a number and its unit, so that no line ends between them.
 ///
 /// ```

@@ -8,7 +8,7 @@
 //! `{}` writes a time exactly, as in files (`1230.5us`). `{:#}` writes it for people, with a space
 //! before the unit: a length with three significant digits (`1.23 ms`, `29.6 h`), an instant with
 //! six, so that it can be found in a chart. An exact value has no trailing zeros (`50 ms`), and a
-//! rounded one keeps them.
+//! rounded one keeps those of its first three digits.
 
 mod exact;
 mod names;
@@ -447,6 +447,20 @@ mod tests {
         assert!(matches!(error("1/0ms"), ParseTimeError::NotANumber { .. }));
         assert!(matches!(error("99999999999s"), ParseTimeError::TooLarge { .. }));
         assert!(matches!(error("9".repeat(60).as_str()), ParseTimeError::MissingUnit { .. }));
+    }
+
+    #[test]
+    fn instants_have_six_digits_and_no_zeros_that_say_nothing() {
+        for (ns, text) in [
+            (5_000_000, "5 ms"),
+            (1_000_001, "1.00 ms"),
+            (12_300_001, "12.3 ms"),
+            (12_340_001, "12.34 ms"),
+            (123_456_789, "123.457 ms"),
+            (-1_000_001, "-1.00 ms"),
+        ] {
+            assert_eq!(format!("{:#}", Time::from_ns(ns)), text);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Formats times for people: in the right unit and with a readable number of digits.
 
+use crate::shown::DIGITS;
 use std::fmt;
 
 const S: u128 = 1_000_000_000;
@@ -17,17 +18,31 @@ pub(crate) const UNITS: [(&str, u128, u128); 7] = [
 ];
 
 /// Writes nanoseconds with this many significant digits. An exact figure has no trailing zeros
-/// (`50 ms`), a rounded one has all its digits (`50.0 ms`); digits before the point are always
-/// kept.
+/// (`50 ms`), a rounded one has all its digits (`50.0 ms`), but for zeros beyond [`DIGITS`], which
+/// say nothing; digits before the point are always kept.
 pub(super) fn write(f: &mut fmt::Formatter<'_>, ns: i64, digits: u32) -> fmt::Result {
     match ns {
         i64::MAX => return f.pad("never"),
         0 => return f.pad("0"),
         _ => {}
     }
-    let (unit, decimal) = unit_of(u128::from(ns.unsigned_abs()), digits);
+    let of = |digits: u32| {
+        let (unit, decimal) = unit_of(u128::from(ns.unsigned_abs()), digits);
+        format!("{decimal} {}", UNITS[unit].0)
+    };
+    // An instant has more digits than a length, and 1.00000 ms is no more than 1.00 ms.
+    let has_zeros = |text: &str| {
+        text.split_once(' ')
+            .is_some_and(|(number, _)| number.contains('.') && number.ends_with('0'))
+    };
+    let mut digits = digits;
+    let mut text = of(digits);
+    while digits > DIGITS && has_zeros(&text) {
+        digits -= 1;
+        text = of(digits);
+    }
     let sign = if ns < 0 { "-" } else { "" };
-    f.pad(&format!("{sign}{decimal} {}", UNITS[unit].0))
+    f.pad(&format!("{sign}{text}"))
 }
 
 /// Returns the unit of a length of time, as an index of [`UNITS`], and the rounded number of units.

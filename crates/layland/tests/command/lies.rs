@@ -83,7 +83,7 @@ fn a_trace_cannot_excuse_itself_by_other_deadlines() {
         let (exit, out, _) =
             said(&layland(&["trace", "check", &lie, "--policy", "g-edf", "--set", &set]));
         assert_eq!(exit, 1, "{out}");
-        assert!(out.contains("a#1 has the deadline 1000s, and by the set it is 5ms"), "{out}");
+        assert!(out.contains("a#1 has the deadline 1000 s, and by the set it is 5 ms"), "{out}");
         assert!(out.contains("5 jobs missed by the set's deadlines"), "{out}");
         let (exit, out, err) = said(&layland(&["trace", "stats", &lie, "--set", &set, "--json"]));
         assert_eq!(exit, 1, "{out}{err}");
@@ -97,7 +97,7 @@ fn a_trace_cannot_excuse_itself_by_other_deadlines() {
     let (exit, out, _) = said(&layland(&["trace", "check", &empty, "--set", &set]));
     assert_eq!(exit, 1, "{out}");
     assert!(
-        out.contains("a#1 is missing: by the set it arrives at 0ns, and so are 39 more"),
+        out.contains("a#1 is missing: by the set it arrives at 0 ns, and so are 39 more"),
         "{out}"
     );
 }

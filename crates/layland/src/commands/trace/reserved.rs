@@ -2,6 +2,7 @@
 
 use super::document::{ReservationEvent, Reservations, ReservedThread};
 use super::load::Loaded;
+use super::show::for_people;
 use crate::ui::exit::Exit;
 use crate::ui::table;
 use layland_checker::reservations::{
@@ -97,7 +98,7 @@ impl Judged<'_> {
             "kept",
         ];
         let table = table::plain(headings, rows, style);
-        let judgement = self.judgement.to_string();
+        let judgement = for_people(&self.judgement.to_string());
         let (first, rest) = match judgement.split_once('\n') {
             Some((first, rest)) => (first, format!("\n{rest}")),
             None => (judgement.as_str(), String::new()),

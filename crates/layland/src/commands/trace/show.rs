@@ -15,6 +15,7 @@ use crate::ui::table;
 use crate::ui::{chart, document, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
+use layland_model::shown::with_blanks;
 use layland_model::{CpuSet, Duration, InLevel, Index, ScheduleRule, System, TaskMap, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
@@ -57,6 +58,11 @@ pub(super) fn view(args: &ViewArgs) -> Outcome {
         terminal::result(&recorded.chart(rows))?;
     }
     Ok(loaded.exit(Exit::Yes))
+}
+
+/// Writes the times of violations as other times are written. They stay exact.
+pub(super) fn for_people(violations: &str) -> String {
+    violations.lines().map(with_blanks).collect::<Vec<String>>().join("\n")
 }
 
 /// Returns doubts about a trace, for a report.
@@ -185,9 +191,10 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             Exit::Untrusted => "no verdict: the trace is not trustworthy; seen in it: ",
             _ => "",
         };
-        let (first, rest) = match report.to_string().split_once('\n') {
+        let found = for_people(&report.to_string());
+        let (first, rest) = match found.split_once('\n') {
             Some((first, rest)) => (first.to_owned(), format!("\n{rest}")),
-            None => (report.to_string(), String::new()),
+            None => (found.clone(), String::new()),
         };
         let missed = if missed > 0 {
             format!("{} missed by the set's deadlines\n", counted(missed, "job"))
