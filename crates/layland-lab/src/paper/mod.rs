@@ -60,7 +60,11 @@ impl Measurements<'_> {
         for (at, figure) in experiment.figures.iter().enumerate() {
             let Some(results) = self.of(figure) else { continue };
             let (picture, about) = drawn(experiment, results, figure);
-            items.push(Item::Heading(2, format!("{}: {}", figure.name, figure.title)));
+            let heading = match figure.title.as_str() {
+                "" => figure.name.clone(),
+                title => format!("{}: {title}", figure.name),
+            };
+            items.push(Item::Heading(2, heading));
             let (name, picture) = (figure.name.clone(), Box::new(picture));
             items.push(Item::Figure { name, picture, about });
             items.push(Item::Command(self.command(figure)));

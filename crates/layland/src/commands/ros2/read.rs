@@ -94,6 +94,10 @@ fn executor(reader: &mut Reader<'_>, entry: &KeyValue<'_>) -> Option<(ExecutorKi
         Some(entry) => Some(reader.integer(entry, 1..=1024)?),
         None => None,
     };
+    if !EXECUTORS.contains(&name) {
+        reader.unknown(&kind, "executor", name, EXECUTORS.into_iter());
+        return None;
+    }
     if let Some(entry) = threads.as_ref().filter(|_| name != "multi" && number != Some(1)) {
         let message = format!("an executor `{name}` has one thread");
         reader.invalid(entry, message, "remove `threads`, or write kind = \"multi\"");
@@ -108,10 +112,7 @@ fn executor(reader: &mut Reader<'_>, entry: &KeyValue<'_>) -> Option<(ExecutorKi
             reader.required(&section, "threads", "2")?;
             ExecutorKind::Multi { timers, threads: number? }
         }
-        other => {
-            reader.unknown(&kind, "executor", other, EXECUTORS.into_iter());
-            return None;
-        }
+        _ => return None,
     };
     if let Some(entry) = value_of(table, "timers").filter(|_| chosen.timers().is_none()) {
         let message = format!("an executor `{name}` has no rule for timers");
