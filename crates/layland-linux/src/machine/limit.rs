@@ -31,10 +31,7 @@ impl Limit {
             if let Ok(lock) = Register::open().and_then(|register| register.lock()) {
                 ended::wait(&lock);
             }
-            Limit {
-                runtime_us: read("sched_rt_runtime_us"),
-                period_us: read("sched_rt_period_us"),
-            }
+            Limit { runtime_us: read("sched_rt_runtime_us"), period_us: read("sched_rt_period_us") }
         })
     }
 }

@@ -38,6 +38,11 @@ impl<K: Copy + Ord> Minima<K> {
         self.least[2 * node].min(self.least[2 * node + 1])
     }
 
+    /// Returns the least number of all positions.
+    pub fn least(&self) -> K {
+        self.least[1]
+    }
+
     /// Changes the number of a position.
     pub fn set(&mut self, place: usize, number: K) {
         let mut node = self.base + place;

@@ -38,6 +38,9 @@
 //! are cut. Between two such windows, before the first release and after the last job, a task has
 //! windows with nothing to execute.
 //!
+//! **Cost.** An event costs O(log w) for the w tasks of a server, and O(s) for the s servers of its
+//! subsystem, of which there are fewer than three for each CPU.
+//!
 //! A server that runs without a pending client is not a mistake but the price of optimality: RUN is
 //! not work-conserving.
 
@@ -46,7 +49,7 @@ use super::preparation::{Prepared, Releases, by_task, prepare, reduction_rules, 
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Count, State};
 use layland_model::{CpuId, Index, JobId, System, Time};
-use layland_offline::{Clients, Reduction, reduce};
+use layland_offline::{Clients, Minima, Reduction, reduce};
 
 /// The policy: see the file header.
 #[derive(Clone, Debug)]
@@ -95,6 +98,7 @@ pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusa
                         part.members.push(PackedTask {
                             job: JobId { task, seq: 0 },
                             seat: seat as u32,
+                            server: at as u32,
                             rate: grid.tasks[task].numerator,
                             period: parameters.period.ns(),
                             next_release: parameters.offset.ns(),
@@ -127,6 +131,8 @@ pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusa
                 pick: NONE,
                 leaf,
                 runs: false,
+                order: (leaf && first.len() > FEW_TASKS)
+                    .then(|| Box::new(TaskOrder::new(first.len()))),
             });
             at += 1;
         }
@@ -156,6 +162,8 @@ struct PackedTask {
     job: JobId,
     /// Its number.
     seat: u32,
+    /// The server of level 0 whose client it is.
+    server: u32,
     rate: i64,
     period: i64,
     /// The first release that is not in the current window.
@@ -188,6 +196,48 @@ struct Node {
     /// True if it is of level 0.
     leaf: bool,
     runs: bool,
+    /// The order of its clients, if they are many tasks.
+    order: Option<Box<TaskOrder>>,
+}
+
+impl Node {
+    /// Updates the order of its clients after a change of the one at this index.
+    #[inline]
+    fn reorder(&mut self, index: usize, member: &PackedTask) {
+        if let Some(order) = &mut self.order {
+            let place = index - self.first as usize;
+            order.windows.set(place, member.deadline);
+            order.pending.set(place, if member.is_pending() { member.deadline } else { NEVER });
+        }
+    }
+}
+
+/// The number of tasks up to which a server looks at each of them: this is quicker than a tree.
+const FEW_TASKS: usize = 24;
+
+/// The tasks of a server, by their deadlines.
+#[derive(Clone, Debug)]
+struct TaskOrder {
+    /// The end of the window of each.
+    windows: Minima<i64>,
+    /// The same of those that are pending, and [`NEVER`].
+    pending: Minima<i64>,
+}
+
+impl TaskOrder {
+    /// Returns the order of tasks whose windows end at time zero, and of which none is pending.
+    fn new(tasks: usize) -> TaskOrder {
+        TaskOrder {
+            windows: Minima::new(tasks, 0, NEVER),
+            pending: Minima::new(tasks, NEVER, NEVER),
+        }
+    }
+
+    /// Returns the first pending task with the earliest deadline.
+    fn first_pending(&self) -> Option<usize> {
+        let earliest = self.pending.least();
+        if earliest == NEVER { None } else { self.pending.first_below(0, earliest + 1) }
+    }
 }
 
 /// A proper subsystem.
@@ -224,7 +274,16 @@ impl Subsystem {
             }
             debug_assert!(node.budget == 0, "a server has budget left at the end of its window");
             let clients = node.first as usize..node.end as usize;
-            let deadline = if node.leaf {
+            let deadline = if node.order.is_some() {
+                let node = &mut nodes[index];
+                let next = |node: &Node| node.order.as_ref()?.windows.first_below(0, now + 1);
+                while let Some(place) = next(node) {
+                    let at = clients.start + place;
+                    members[at].open(now, unit);
+                    node.reorder(at, &members[at]);
+                }
+                node.order.as_ref().map(|order| order.windows.least())
+            } else if node.leaf {
                 for member in &mut members[clients.clone()] {
                     if member.deadline <= now {
                         member.open(now, unit);
@@ -255,9 +314,22 @@ impl Subsystem {
                 if !node.runs {
                     continue;
                 }
+                if let (Some(order), false) = (&node.order, frame.is_measured) {
+                    if let Some(place) = order.first_pending() {
+                        best = (clients.start + place) as u32;
+                        let before = members.get(node.pick as usize);
+                        let earliest = members[best as usize].deadline;
+                        if before.is_some_and(|task| task.is_pending() && task.deadline == earliest)
+                        {
+                            best = node.pick;
+                        }
+                    }
+                    node.pick = best;
+                    continue;
+                }
                 for (at, member) in clients.clone().zip(&members[clients.clone()]) {
                     let key = (member.deadline, at as u32 != node.pick);
-                    if member.ready && member.remaining > 0 && key < best_key {
+                    if member.is_pending() && key < best_key {
                         (best, best_key) = (at as u32, key);
                     }
                 }
@@ -363,6 +435,11 @@ impl Subsystem {
 }
 
 impl PackedTask {
+    #[inline]
+    fn is_pending(&self) -> bool {
+        self.ready && self.remaining > 0
+    }
+
     /// Begins the next window: up to the end of the next job, or to its release if that is not now.
     fn open(&mut self, now: i64, unit: i64) {
         let release = num_integer::div_ceil(self.next_release, unit) * unit;
@@ -390,25 +467,28 @@ impl FairPart for Subsystem {
 
     fn release(&mut self, member: usize, job: JobId, _deadline: i64) {
         let now = self.frame.now;
-        let member = &mut self.members[member];
-        member.job = job;
-        member.ready = true;
-        member.executed = false;
+        let task = &mut self.members[member];
+        task.job = job;
+        task.ready = true;
+        task.executed = false;
         // The rest of the window of the previous job is lost with the window.
-        if member.deadline <= now {
-            member.remaining = 0;
+        if task.deadline <= now {
+            task.remaining = 0;
         }
+        self.nodes[task.server as usize].reorder(member, task);
     }
 
     fn grant(&mut self, member: usize) {
         let unit = self.frame.unit;
-        let member = &mut self.members[member];
-        member.remaining = member.remaining.max(member.rate * (member.period / unit));
+        let task = &mut self.members[member];
+        task.remaining = task.remaining.max(task.rate * (task.period / unit));
+        self.nodes[task.server as usize].reorder(member, task);
     }
 
     fn end(&mut self, member: usize, job: Option<JobId>) {
-        let member = &mut self.members[member];
-        member.ready &= job.is_some_and(|job| job != member.job);
+        let task = &mut self.members[member];
+        task.ready &= job.is_some_and(|job| job != task.job);
+        self.nodes[task.server as usize].reorder(member, task);
     }
 
     #[inline]
@@ -417,12 +497,15 @@ impl FairPart for Subsystem {
             node.budget -= past;
             debug_assert!(node.budget >= 0, "a server runs longer than its budget");
         }
-        for (cpu, &member) in self.on.iter().enumerate() {
-            if let Some(member) = self.members.get_mut(member as usize) {
+        for (cpu, &index) in self.on.iter().enumerate() {
+            if let Some(member) = self.members.get_mut(index as usize) {
                 member.remaining -= past;
                 member.account.planned += past;
                 member.executed = true;
                 member.last_cpu = cpu as u32;
+                if !member.is_pending() {
+                    self.nodes[member.server as usize].reorder(index as usize, member);
+                }
             }
         }
     }

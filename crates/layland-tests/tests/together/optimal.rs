@@ -61,37 +61,56 @@ fn qps_is_its_twin() {
     }
 }
 
-/// In large hierarchies the due and the pending tasks are in heaps, so each task of a system is
-/// replaced by many. A tenth of each CPU is left, because rates are rounded again. Systems without
-/// whole budgets are rejected, which are few.
+/// Replaces the first task of a system by many that are as long, and whose sum it is. A tenth of each
+/// CPU is left, because rates are rounded again.
+fn of_many(drawn: &Drawn) -> Drawn {
+    const MANY: i64 = 40;
+    let Drawn { system, until } = drawn;
+    let mut tasks = Vec::new();
+    for (id, task) in system.tasks.iter() {
+        let mut task = task.clone();
+        (task.period, task.deadline) = (task.period * MANY, task.deadline * MANY);
+        task.execution = ExecutionModel::Wcet;
+        let share = if id.index() == 0 { 1 } else { MANY };
+        task.wcet[0] = Service::from_ns((task.wcet[0].ns() * share * 9 / 10).max(1));
+        if id.index() == 0 {
+            tasks.extend((0..MANY).map(|_| task.clone()));
+        } else {
+            tasks.push(task);
+        }
+    }
+    for (number, task) in tasks.iter_mut().enumerate() {
+        task.name = format!("t{number}").into();
+    }
+    let system = System::new(system.platform.cpu_count(), tasks);
+    Drawn { system, until: Time::from_ns(until.ns() * MANY) }
+}
+
+/// In large hierarchies the due and the pending tasks are in heaps. Systems without whole budgets are
+/// rejected, which are few.
 #[test]
 fn qps_of_many_tasks_is_its_twin() {
-    const MANY: i64 = 40;
     let mut compared = 0;
     for sporadic in [false, true] {
-        for (index, Drawn { system, until }) in (0..).zip(systems(12, sporadic)) {
-            let mut tasks = Vec::new();
-            for (id, task) in system.tasks.iter() {
-                let mut task = task.clone();
-                (task.period, task.deadline) = (task.period * MANY, task.deadline * MANY);
-                task.execution = ExecutionModel::Wcet;
-                let share = if id.index() == 0 { 1 } else { MANY };
-                task.wcet[0] = Service::from_ns((task.wcet[0].ns() * share * 9 / 10).max(1));
-                if id.index() == 0 {
-                    tasks.extend((0..MANY).map(|_| task.clone()));
-                } else {
-                    tasks.push(task);
-                }
+        for (index, drawn) in (0..).zip(systems(12, sporadic)) {
+            let drawn = of_many(&drawn);
+            if registry().build("qps", &drawn.system).is_ok() {
+                trees_of_qps(&drawn, index).unwrap_or_else(|how| panic!("{how}"));
+                compared += 1;
             }
-            for (number, task) in tasks.iter_mut().enumerate() {
-                task.name = format!("t{number}").into();
-            }
-            let system = System::new(system.platform.cpu_count(), tasks);
-            let until = Time::from_ns(until.ns() * MANY);
-            if registry().build("qps", &system).is_err() {
-                continue;
-            }
-            trees_of_qps(&Drawn { system, until }, index).unwrap_or_else(|how| panic!("{how}"));
+        }
+    }
+    assert!(compared >= 12, "{compared}");
+}
+
+/// A server of many tasks keeps them in trees.
+#[test]
+fn run_of_many_tasks_is_its_twin() {
+    let mut compared = 0;
+    for (index, drawn) in (0..).zip(systems(24, false)) {
+        let drawn = of_many(&drawn);
+        if registry().build("run", &drawn.system).is_ok() {
+            trees_of_run(&drawn, index).unwrap_or_else(|how| panic!("{how}"));
             compared += 1;
         }
     }
