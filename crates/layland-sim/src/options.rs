@@ -87,8 +87,7 @@ pub struct Outcome<P> {
     pub cycle: Option<Cycle>,
     /// The number of events that the policy received.
     pub events: u64,
-    /// The number of decisions that it made. If groups of CPUs are simulated one after the other,
-    /// each counts its own.
+    /// The number of decisions that it made.
     pub decisions: u64,
 }
 

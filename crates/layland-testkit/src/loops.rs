@@ -60,15 +60,10 @@ struct Figures {
     first_miss: Option<Time>,
     end: Time,
     events: u64,
-    /// Only of a single group: see [`layland_sim::Outcome::decisions`].
-    decisions: Option<u64>,
+    decisions: u64,
 }
 
 fn figures(system: &System, policy: Box<dyn Policy>, options: &SimOptions<'_>) -> Figures {
-    let groups = match policy.rule() {
-        ScheduleRule::HighestFirst { groups, .. } => groups.len(),
-        _ => 0,
-    };
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
     let outcome = simulate_figures(system, policy, &mut recorder, options).expect("a horizon");
@@ -78,7 +73,7 @@ fn figures(system: &System, policy: Box<dyn Policy>, options: &SimOptions<'_>) -
         first_miss,
         end: outcome.end,
         events: outcome.events,
-        decisions: (groups == 1).then_some(outcome.decisions),
+        decisions: outcome.decisions,
     }
 }
 

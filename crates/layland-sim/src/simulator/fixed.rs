@@ -18,12 +18,14 @@
 //!    the tasks of a group stay in the cache.
 
 mod cpus;
+mod decisions;
 mod group;
 mod least;
 mod row;
 mod waiting;
 
 use crate::options::{EventLoop, Outcome, SimOptions};
+use decisions::Decisions;
 use group::Group;
 use layland_engine::is_regular;
 use layland_engine::streams::Stream;
@@ -35,12 +37,14 @@ use layland_trace::Recorder;
 use row::TaskRow;
 use std::sync::atomic::Ordering;
 
-/// The number of jobs in a stretch of time. It takes some milliseconds: in between, a run can be
+/// The number of jobs in a turn of one group. It takes some milliseconds: in between, a run can be
 /// interrupted.
-const JOBS_IN_TURN: u64 = 1 << 16;
-/// The least number of jobs of a task in it, on average: the tasks of a group come into the cache
-/// once in each.
-const JOBS_OF_TASK: u64 = 8;
+const JOBS_ALONE: u64 = 1 << 16;
+/// The least number of jobs in a turn of all groups: their decisions stay in the nearest cache.
+const JOBS_TOGETHER: u64 = 512;
+/// The tasks of a group come into the cache once in each turn, so that many tasks need long turns. This
+/// is how many tasks there may be for a job.
+const TASKS_OF_JOB: u64 = 4;
 
 /// The rule for the keys of the jobs of a task; a smaller key is a higher priority.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +132,7 @@ struct Groups {
     horizon: u64,
     /// The length of a turn.
     turn: u64,
+    decisions: Decisions,
     cpus: u64,
 }
 
@@ -182,26 +187,32 @@ impl Groups {
             Some(Group::new(unit as i64, shift, rows, cpus, running_first))
         };
         let groups = groups.iter().map(of_group).collect::<Option<Vec<_>>>()?;
+        let wanted = match groups.len() {
+            ..=1 => JOBS_ALONE,
+            _ => JOBS_TOGETHER.max(jobs.len() as u64 / TASKS_OF_JOB),
+        };
         Some(Groups {
+            decisions: Decisions::new(groups.len(), 2 * wanted as usize),
             groups,
             unit,
             horizon,
-            turn: turn(&jobs, unit),
+            turn: turn(&jobs, unit, wanted),
             cpus: system.platform.cpu_count() as u64,
         })
     }
 
     fn run<R: Recorder>(&mut self, recorder: &mut R, options: &SimOptions<'_>) -> Outcome<()> {
-        let mut now = 0;
+        let mut now = 0u64;
         let mut interrupted = false;
         loop {
-            now = self.horizon.min(now + self.turn);
+            now = self.horizon.min(now.saturating_add(self.turn));
             for group in &mut self.groups {
-                group.run_until(now, recorder);
+                group.run_until(now, &mut self.decisions, recorder);
             }
             if now == self.horizon {
                 break;
             }
+            self.decisions.begin_after(now);
             if let Some(progress) = options.progress {
                 progress(self.time(now));
             }
@@ -211,11 +222,10 @@ impl Groups {
             }
         }
         // At the start every CPU comes online, and the policy decides.
-        let (mut events, mut decisions) = (self.cpus, 1);
+        let (mut events, decisions) = (self.cpus, 1 + self.decisions.count);
         for group in &mut self.groups {
             group.finish(now, recorder);
             events += group.events;
-            decisions += group.decisions;
         }
         let end = self.time(now);
         recorder.over(end, interrupted);
@@ -228,12 +238,11 @@ impl Groups {
     }
 }
 
-/// Returns the length of a turn, in units.
-fn turn(jobs: &TaskMap<Jobs>, unit: u64) -> u64 {
+/// Returns the length of a turn with about this many jobs, in units.
+fn turn(jobs: &TaskMap<Jobs>, unit: u64, wanted: u64) -> u64 {
     // Only the length depends on this number, not what happens: a float will do.
     let per_ns: f64 = jobs.values().map(|jobs| 1.0 / jobs.period as f64).sum();
-    let wanted = JOBS_IN_TURN.max(JOBS_OF_TASK * jobs.len() as u64) as f64;
-    let ns = (wanted / per_ns.max(f64::MIN_POSITIVE)).min(layland_model::TIME_LIMIT as f64);
+    let ns = (wanted as f64 / per_ns.max(f64::MIN_POSITIVE)).min(layland_model::TIME_LIMIT as f64);
     (ns as u64 / unit).max(1)
 }
 

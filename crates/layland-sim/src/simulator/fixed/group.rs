@@ -4,6 +4,7 @@
 //! header of its file `turn.rs`.
 
 use super::cpus::{IDLE, IdleCpus, Lowest, RunningJob, Scratch};
+use super::decisions::Decisions;
 use super::least::{Least, NEVER, smaller};
 use super::row::{NOBODY, NOTHING, Tally, TaskRow};
 use super::waiting::Waiting;
@@ -35,7 +36,6 @@ pub(super) struct Group {
     scratch: Scratch,
     now: u64,
     pub(super) events: u64,
-    pub(super) decisions: u64,
 }
 
 impl Group {
@@ -73,26 +73,30 @@ impl Group {
             scratch,
             now: 0,
             events: 0,
-            decisions: 0,
         }
     }
 
     /// Simulates all instants up to this time.
-    pub(super) fn run_until(&mut self, until: u64, recorder: &mut impl Recorder) {
+    pub(super) fn run_until(
+        &mut self,
+        until: u64,
+        decisions: &mut Decisions,
+        recorder: &mut impl Recorder,
+    ) {
         loop {
             let next = smaller(self.releases.first(), self.ends.first()) >> self.shift;
             if next > until {
                 return;
             }
             self.now = next;
-            self.instant(recorder);
+            self.instant(decisions, recorder);
         }
     }
 
     /// Handles the events of this instant: completions by CPU, then arrivals by rank, then one
     /// decision. Most instants have one event, so its decision is here, without a queue.
     #[inline(always)]
-    fn instant(&mut self, recorder: &mut impl Recorder) {
+    fn instant(&mut self, decisions: &mut Decisions, recorder: &mut impl Recorder) {
         let (now, shift) = (self.now, self.shift);
         let mut is_event = false;
         let end = self.ends.first();
@@ -108,7 +112,7 @@ impl Group {
                 self.put(next, cpu);
                 if self.ends.first() >> shift != now {
                     self.waiting.pop();
-                    self.decisions += 1;
+                    decisions.note(now);
                     return;
                 }
                 // Another job ends now, so that the two CPUs are for the next two jobs.
@@ -135,12 +139,12 @@ impl Group {
                     return;
                 }
                 if self.idle.count == 0 {
-                    self.decisions += 1;
+                    decisions.note(now);
                     self.preempt_or_wait(key);
                     return;
                 }
                 if self.waiting.highest() == NEVER {
-                    self.decisions += 1;
+                    decisions.note(now);
                     let last = self.rows[self.place_of(key)].last_cpu;
                     let own = self.idle.contains(last);
                     let cpu = if own { last as usize } else { self.idle.lowest() };
@@ -165,7 +169,7 @@ impl Group {
             }
         }
         if is_event {
-            self.decisions += 1;
+            decisions.note(now);
             self.decide();
         }
     }
