@@ -81,7 +81,7 @@ fn a_job_that_needs_less_than_its_wcet_is_no_violation() {
     let (exit, out, _) = check(name(&trace), name(&set), &["-p", "p-fp", "--latency", "50us"]);
     assert_eq!(exit, 1);
     assert!(out.contains("1 violation beyond"), "{out}");
-    assert!(out.contains("control#8 executes for 2.4ms, and the set allows 2ms"), "{out}");
+    assert!(out.contains("control#8 executes for 2.4 ms, and the set allows 2 ms"), "{out}");
     // A simulated trace must comply with the times that its model drew.
     let json = folder.join("sim.json");
     let (exit, ..) = said(&run(&["sim", name(&set), "-p", "p-fp", "-o", name(&json)]));
@@ -92,7 +92,7 @@ fn a_job_that_needs_less_than_its_wcet_is_no_violation() {
     std::fs::write(&set, less).expect("the folder can be written");
     let (exit, out, _) = check(name(&json), name(&set), &["-p", "p-fp"]);
     assert_eq!(exit, 1, "{out}");
-    assert!(out.contains("but its execution time is 3ms"), "{out}");
+    assert!(out.contains("but its execution time is 3 ms"), "{out}");
 }
 
 /// Returns a trace in which `hi` runs for 2 ms, waits for a disk for 3 ms (state D) and runs for 2
@@ -248,10 +248,21 @@ fn the_trace_of_an_inferred_set_is_checked_on_its_cpus() {
     let trace =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/notebooks/12-kernel-trace.txt");
     let set = folder.join("seen.toml");
-    let (exit, ..) =
-        said(&run(&["trace", "infer", name(&trace), "-o", name(&set), "--factor", "1.2"]));
-    assert_eq!(exit, 0);
+    let infer = ["trace", "infer", name(&trace), "-o", name(&set)];
     let check = ["trace", "check", name(&trace), "--set", name(&set), "--latency", "200us", "-p"];
+    // The threads ran on CPU 1 alone, which is CPU 0 of the set.
+    for options in [&[][..], &["--factor", "1.2"]] {
+        let (exit, ..) = said(&run(&[&infer[..], options].concat()));
+        assert_eq!(exit, 0);
+        for policy in ["p-fp", "g-fp"] {
+            let (exit, out, err) = said(&run(&[&check[..], &[policy]].concat()));
+            assert!(err.contains("the CPUs of the set are these of the trace: 1"), "{err}");
+            assert!(exit == 0 && out.contains("no violation"), "{out}");
+        }
+    }
+    // With both CPUs a partition leaves a choice.
+    let both = std::fs::read_to_string(&set).unwrap().replacen("cpus = 1", "cpus = 2", 1);
+    std::fs::write(&set, both).unwrap();
     let (exit, out, err) = said(&run(&[&check[..], &["p-fp"]].concat()));
     assert!(err.contains("each task is held to the CPU on which the trace shows it"), "{err}");
     assert!(exit == 0 && out.contains("no violation"), "{out}");

@@ -83,7 +83,8 @@ fn tie_to_cpus(system: &mut System, trace: &Trace) -> bool {
     let all = system.platform.all_cpus();
     let mut is_tied = false;
     for (task, cpus) in system.tasks.values_mut().zip(seen.values()) {
-        if task.affinity.is_none() && cpus.len() == 1 && cpus.is_subset(&all) {
+        let is_choice = all.len() > 1 && task.affinity.is_none();
+        if is_choice && cpus.len() == 1 && cpus.is_subset(&all) {
             task.affinity = Some(cpus.clone());
             is_tied = true;
         }
@@ -101,8 +102,11 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if let Some(log) = load::log(&args.file)? {
         return loops::check(args, &set, &log);
     }
-    let loaded = load::to_judge(&args.file, &args.input, Some(&set))?;
+    let mut loaded = load::to_judge(&args.file, &args.input, Some(&set))?;
     loaded.tell();
+    if let Some(used) = loaded.number_cpus_as(&set.system) {
+        terminal::talk(&format!("the CPUs of the set are these of the trace: {used}"));
+    }
     let mut is_deadline = false;
     let rule = match &args.policy {
         None => ScheduleRule::None,
