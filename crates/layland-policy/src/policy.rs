@@ -1,4 +1,6 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
+//!
+//! Long because the events, the actions and their contract are read together.
 
 use crate::refusal::Refusal;
 use crate::state::State;

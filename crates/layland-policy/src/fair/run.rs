@@ -44,12 +44,15 @@
 //! A server that runs without a pending client is not a mistake but the price of optimality: RUN is
 //! not work-conserving.
 
+mod server;
+
 use super::parts::{FairPart, Frame, NEVER, NONE, Parts, PlannedTime, policy_of_parts};
 use super::preparation::{Prepared, Releases, by_task, prepare, reduction_rules, refusal};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Count, State};
 use layland_model::{CpuId, Index, JobId, System, Time};
-use layland_offline::{Clients, Minima, Reduction, reduce};
+use layland_offline::{Clients, Reduction, reduce};
+use server::{FEW_TASKS, Node, PackedTask, TaskOrder};
 
 /// The policy: see the file header.
 #[derive(Clone, Debug)]
@@ -154,91 +157,6 @@ impl Run {
 }
 
 policy_of_parts!(Run);
-
-/// A task. Times are in nanoseconds.
-#[derive(Clone, Debug)]
-struct PackedTask {
-    /// Its ready job, or the last one.
-    job: JobId,
-    /// Its number.
-    seat: u32,
-    /// The server of level 0 whose client it is.
-    server: u32,
-    rate: i64,
-    period: i64,
-    /// The first release that is not in the current window.
-    next_release: i64,
-    /// The end of the current window, and the execution that remains in it.
-    deadline: i64,
-    remaining: i64,
-    account: PlannedTime,
-    /// True if there is a job; true if that job has executed.
-    ready: bool,
-    executed: bool,
-    picked: bool,
-    /// The CPU that it is placed on, and its last CPU: indices, or [`NONE`].
-    cpu: u32,
-    last_cpu: u32,
-}
-
-/// A server.
-#[derive(Clone, Debug)]
-struct Node {
-    rate: i64,
-    /// The end of the current window, and the execution that is required until then.
-    deadline: i64,
-    budget: i64,
-    /// Its clients: members if it is of level 0, otherwise nodes.
-    first: u32,
-    end: u32,
-    /// The client that it picked last.
-    pick: u32,
-    /// True if it is of level 0.
-    leaf: bool,
-    runs: bool,
-    /// The order of its clients, if they are many tasks.
-    order: Option<Box<TaskOrder>>,
-}
-
-impl Node {
-    /// Updates the order of its clients after a change of the one at this index.
-    #[inline]
-    fn reorder(&mut self, index: usize, member: &PackedTask) {
-        if let Some(order) = &mut self.order {
-            let place = index - self.first as usize;
-            order.windows.set(place, member.deadline);
-            order.pending.set(place, if member.is_pending() { member.deadline } else { NEVER });
-        }
-    }
-}
-
-/// The number of tasks up to which a server looks at each of them: this is quicker than a tree.
-const FEW_TASKS: usize = 24;
-
-/// The tasks of a server, by their deadlines.
-#[derive(Clone, Debug)]
-struct TaskOrder {
-    /// The end of the window of each.
-    windows: Minima<i64>,
-    /// The same of those that are pending, and [`NEVER`].
-    pending: Minima<i64>,
-}
-
-impl TaskOrder {
-    /// Returns the order of tasks whose windows end at time zero, and of which none is pending.
-    fn new(tasks: usize) -> TaskOrder {
-        TaskOrder {
-            windows: Minima::new(tasks, 0, NEVER),
-            pending: Minima::new(tasks, NEVER, NEVER),
-        }
-    }
-
-    /// Returns the first pending task with the earliest deadline.
-    fn first_pending(&self) -> Option<usize> {
-        let earliest = self.pending.least();
-        if earliest == NEVER { None } else { self.pending.first_below(0, earliest + 1) }
-    }
-}
 
 /// A proper subsystem.
 #[derive(Clone, Debug)]
@@ -431,28 +349,6 @@ impl Subsystem {
             }
         }
         next
-    }
-}
-
-impl PackedTask {
-    #[inline]
-    fn is_pending(&self) -> bool {
-        self.ready && self.remaining > 0
-    }
-
-    /// Begins the next window: up to the end of the next job, or to its release if that is not now.
-    fn open(&mut self, now: i64, unit: i64) {
-        let release = num_integer::div_ceil(self.next_release, unit) * unit;
-        // The remaining work of a late job; zero if the elapsed time counts, as no job is late
-        // then.
-        let late = if self.ready { self.remaining.max(0) } else { 0 };
-        if release > now {
-            (self.deadline, self.remaining) = (release, late);
-        } else {
-            self.next_release += self.period;
-            self.deadline = num_integer::div_floor(self.next_release, unit) * unit;
-            self.remaining = self.rate * ((self.deadline - now) / unit) + late;
-        }
     }
 }
 

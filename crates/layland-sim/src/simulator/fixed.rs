@@ -5,7 +5,7 @@
 //! alike, on CPUs of unit speed, without overheads, nothing of the general loop is needed then: no
 //! event has to reach the policy and no decision has to come back. For a recorder that takes
 //! [totals](Recorder::takes_totals), this loop simulates such a run. The result is that of the general
-//! loop, which is its slow twin (`tests/together/loops.rs`).
+//! loop, which is its slow twin (`crates/layland-tests/tests/together/loops.rs`).
 //!
 //! Where the time goes, and what the loop does about it:
 //!

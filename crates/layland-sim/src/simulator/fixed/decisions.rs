@@ -2,9 +2,8 @@
 
 /// Counts instants, each once, however many groups decide then.
 ///
-/// Groups run one after the other, each for the same stretch of time. What is known of that stretch is
-/// in a table of open addressing, which never needs to be cleared: an entry that is before the stretch
-/// is free.
+/// Groups run one after the other, each for the same stretch of time. The instants of that stretch are
+/// in a table of open addressing. It is never cleared, because an entry before the stretch is free.
 #[derive(Debug)]
 pub(super) struct Decisions {
     pub count: u64,

@@ -7,6 +7,7 @@ mod infer;
 mod inferred;
 mod load;
 mod loops;
+mod numbers;
 mod record;
 mod reserved;
 mod show;
