@@ -5,8 +5,8 @@ use crate::log::{Log, trace};
 use crate::machine::disturbance::{self, Disturbance};
 use crate::machine::throttling::{self, Throttling};
 use crate::manager::overheads::Measured;
-use layland_model::{CpuId, Duration, Index, Request, System, Time};
-use layland_trace::Trace;
+use layland_model::{CpuId, Duration, Index, Request, RequestKind, System, Time};
+use layland_trace::{Mark, MarkKind, Trace};
 
 /// The outcome of a run.
 pub struct Outcome {
@@ -81,8 +81,11 @@ impl Outcome {
     /// cannot know.
     pub fn system(&self, system: &System) -> System {
         let mut system = system.clone();
-        system.requests.extend(self.cpu_changes.iter().cloned());
-        system.requests.sort_by_key(|request| request.at);
+        if !self.cpu_changes.is_empty() {
+            let marks = self.trace(&system, trace::View::Decided).marks;
+            system.requests.extend(as_told(&self.cpu_changes, &marks));
+            system.requests.sort_by_key(|request| request.at);
+        }
         system
     }
 
@@ -90,6 +93,33 @@ impl Outcome {
     pub fn trace(&self, system: &System, view: trace::View) -> Trace {
         trace::trace(&self.log, system, view)
     }
+}
+
+/// Returns changes of CPUs at the times at which the policy was told, where those are earlier. An
+/// instant of the policy begins before the manager reads what the kernel reports, so that the kernel
+/// may date a change later than the policy does.
+fn as_told(changes: &[Request], marks: &[Mark]) -> Vec<Request> {
+    let mut told: Vec<(Time, RequestKind)> = marks
+        .iter()
+        .filter_map(|mark| match mark.kind {
+            MarkKind::CpuOnline(cpu) => Some((mark.at, RequestKind::CpuOnline(cpu))),
+            MarkKind::CpuOffline(cpu) => Some((mark.at, RequestKind::CpuOffline(cpu))),
+            MarkKind::BudgetExhausted(..)
+            | MarkKind::Speed(..)
+            | MarkKind::Lock(..)
+            | MarkKind::Suspended(_)
+            | MarkKind::Resumed(_)
+            | MarkKind::Note(_) => None,
+        })
+        .collect();
+    let dated = |change: &Request| {
+        let mut change = change.clone();
+        if let Some(place) = told.iter().position(|(_, kind)| *kind == change.kind) {
+            change.at = change.at.min(told.remove(place).0);
+        }
+        change
+    };
+    changes.iter().map(dated).collect()
 }
 
 /// Returns the longest time that a CPU was busy within a window of this length.
@@ -137,5 +167,22 @@ mod tests {
         assert_eq!(busiest(&trace, 2, Duration::from_ms(1_000)), Duration::from_ms(1_150));
         assert_eq!(busiest(&trace, 2, Duration::from_ms(300)), Duration::from_ms(450));
         assert_eq!(busiest(&Trace::default(), 2, Duration::from_ms(300)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_change_is_no_later_than_the_policy_was_told() {
+        let (off, on) = (RequestKind::CpuOffline(CpuId(2)), RequestKind::CpuOnline(CpuId(2)));
+        let change = |at, kind: &RequestKind| Request { at: Time::from_us(at), kind: kind.clone() };
+        let mark = |at, kind| Mark { at: Time::from_us(at), kind };
+        let changes = [change(101, &off), change(200, &on), change(305, &off), change(400, &on)];
+        let marks = [
+            mark(100, MarkKind::CpuOffline(CpuId(2))),
+            mark(150, MarkKind::CpuOnline(CpuId(1))),
+            mark(250, MarkKind::CpuOnline(CpuId(2))),
+            mark(300, MarkKind::CpuOffline(CpuId(2))),
+        ];
+        let told = as_told(&changes, &marks);
+        let at: Vec<Time> = told.iter().map(|change| change.at).collect();
+        assert_eq!(at, [100, 200, 300, 400].map(Time::from_us));
     }
 }
