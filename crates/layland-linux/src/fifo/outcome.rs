@@ -83,7 +83,7 @@ impl Outcome {
         let mut system = system.clone();
         if !self.cpu_changes.is_empty() {
             let marks = self.trace(&system, trace::View::Decided).marks;
-            system.requests.extend(as_told(&self.cpu_changes, &marks));
+            system.requests.extend(as_notified(&self.cpu_changes, &marks));
             system.requests.sort_by_key(|request| request.at);
         }
         system
@@ -95,11 +95,11 @@ impl Outcome {
     }
 }
 
-/// Returns changes of CPUs at the times at which the policy was told, where those are earlier. An
+/// Returns changes of CPUs at the times at which the policy was notified, where those are earlier. An
 /// instant of the policy begins before the manager reads what the kernel reports, so that the kernel
 /// may date a change later than the policy does.
-fn as_told(changes: &[Request], marks: &[Mark]) -> Vec<Request> {
-    let mut told: Vec<(Time, RequestKind)> = marks
+fn as_notified(changes: &[Request], marks: &[Mark]) -> Vec<Request> {
+    let mut notified: Vec<(Time, RequestKind)> = marks
         .iter()
         .filter_map(|mark| match mark.kind {
             MarkKind::CpuOnline(cpu) => Some((mark.at, RequestKind::CpuOnline(cpu))),
@@ -114,8 +114,8 @@ fn as_told(changes: &[Request], marks: &[Mark]) -> Vec<Request> {
         .collect();
     let dated = |change: &Request| {
         let mut change = change.clone();
-        if let Some(place) = told.iter().position(|(_, kind)| *kind == change.kind) {
-            change.at = change.at.min(told.remove(place).0);
+        if let Some(place) = notified.iter().position(|(_, kind)| *kind == change.kind) {
+            change.at = change.at.min(notified.remove(place).0);
         }
         change
     };
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_no_later_than_the_policy_was_told() {
+    fn a_change_is_no_later_than_its_notification() {
         let (off, on) = (RequestKind::CpuOffline(CpuId(2)), RequestKind::CpuOnline(CpuId(2)));
         let change = |at, kind: &RequestKind| Request { at: Time::from_us(at), kind: kind.clone() };
         let mark = |at, kind| Mark { at: Time::from_us(at), kind };
@@ -181,8 +181,8 @@ mod tests {
             mark(250, MarkKind::CpuOnline(CpuId(2))),
             mark(300, MarkKind::CpuOffline(CpuId(2))),
         ];
-        let told = as_told(&changes, &marks);
-        let at: Vec<Time> = told.iter().map(|change| change.at).collect();
+        let dated = as_notified(&changes, &marks);
+        let at: Vec<Time> = dated.iter().map(|change| change.at).collect();
         assert_eq!(at, [100, 200, 300, 400].map(Time::from_us));
     }
 }

@@ -40,8 +40,9 @@ use std::sync::atomic::Ordering;
 /// The number of jobs in a turn of one group. It takes some milliseconds: in between, a run can be
 /// interrupted.
 const JOBS_ALONE: u64 = 1 << 16;
-/// The least number of jobs in a turn of all groups: their decisions stay in the nearest cache.
-const JOBS_TOGETHER: u64 = 512;
+/// The least number of jobs in a turn of several groups. A shorter turn forgets what the processor has
+/// learned of a group, and with a longer one the table of decisions leaves the cache.
+const JOBS_TOGETHER: u64 = 1 << 13;
 /// The tasks of a group come into the cache once in each turn, so that many tasks need long turns. This
 /// is how many tasks there may be for a job.
 const TASKS_OF_JOB: u64 = 4;
@@ -243,7 +244,7 @@ fn turn(jobs: &TaskMap<Jobs>, unit: u64, wanted: u64) -> u64 {
     // Only the length depends on this number, not what happens: a float will do.
     let per_ns: f64 = jobs.values().map(|jobs| 1.0 / jobs.period as f64).sum();
     let ns = (wanted as f64 / per_ns.max(f64::MIN_POSITIVE)).min(layland_model::TIME_LIMIT as f64);
-    (ns as u64 / unit).max(1)
+    (ns as u64 / unit).clamp(1, Decisions::LONGEST)
 }
 
 /// The scale of the words of a group.

@@ -32,6 +32,26 @@ fn both_loops_have_the_same_figures() {
     assert!(late >= 100, "{late} runs with a late job");
 }
 
+/// Groups take turns of thousands of jobs.
+#[test]
+fn several_turns_have_the_same_figures() {
+    let mut random = Random::of_task(20_261_130, 3);
+    let mut same = 0;
+    for _ in 0..12 {
+        let (system, _) = draw(&mut random);
+        let jobs_in_ns: f64 = system.tasks.values().map(|task| 1.0 / task.period.ns() as f64).sum();
+        let until = Time::from_ns((30_000.0 / jobs_in_ns) as i64);
+        for spec in ["p-edf", "c-rm", "g-edf"] {
+            match compare(&system, spec, until) {
+                BothLoops::Other => {}
+                BothLoops::Same { .. } => same += 1,
+                BothLoops::Different(words) => panic!("{words}\n{system:#?}"),
+            }
+        }
+    }
+    assert!(same >= 12, "{same}");
+}
+
 /// The list of the test kit is that of the registry.
 #[test]
 fn every_policy_that_says_so_is_compared() {
