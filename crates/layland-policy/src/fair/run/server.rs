@@ -25,7 +25,7 @@ pub(super) struct PackedTask {
     pub ready: bool,
     pub executed: bool,
     pub picked: bool,
-    /// The CPU that it is placed on, and its last CPU: indices, or [`NONE`].
+    /// The CPU that it is placed on, and its last CPU: indices, or `NONE`.
     pub cpu: u32,
     pub last_cpu: u32,
 }
