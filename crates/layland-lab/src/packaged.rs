@@ -20,6 +20,16 @@ impl Packaged {
     }
 }
 
+/// The names of those that repeat the evaluation of a paper.
+pub const PAPERS: [&str; 6] = [
+    "tang2021",
+    "stevanato2021",
+    "stevanato2021-kernel",
+    "bonifaci2016",
+    "compagnin2015",
+    "huang2014",
+];
+
 /// Every packaged experiment.
 pub const ALL: &[Packaged] = &[
     Packaged { name: "atlas", text: include_str!("../experiments/atlas.toml") },

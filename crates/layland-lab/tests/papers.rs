@@ -1,18 +1,9 @@
 //! The pages about papers in the book, beside the packaged experiments and the tables of docs/papers.md.
 
-use layland_lab::packaged;
+use layland_lab::packaged::{self, PAPERS};
 use layland_lab::{Experiment, Origin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-const PAPERS: [&str; 6] = [
-    "tang2021",
-    "stevanato2021",
-    "stevanato2021-kernel",
-    "bonifaci2016",
-    "compagnin2015",
-    "huang2014",
-];
 
 fn docs(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);

@@ -9,9 +9,10 @@ use layland_model::{
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use layland_sim::{EventLoop, SimOptions, simulate, simulate_figures};
 use layland_trace::{Both, FirstMiss, Labels, Refusals, Statistics, Summary};
+use std::sync::atomic::AtomicBool;
 
 /// The policies, with options, that the fast loop takes for some sets.
-pub const POLICIES: [&str; 25] = [
+pub const POLICIES: [&str; 22] = [
     "g-edf",
     "c-edf",
     "p-edf",
@@ -34,9 +35,6 @@ pub const POLICIES: [&str; 25] = [
     "edf-k",
     "rm-us",
     "federated",
-    "g-edf:tie=rank",
-    "c-edf:tie=rank",
-    "p-edf:tie=rank",
 ];
 
 /// The result for one system under one policy.
@@ -186,7 +184,6 @@ pub fn draw(random: &mut Random) -> (System, Time) {
 /// Returns true if a run in the fast loop ends soon after it is interrupted, with the figures up to
 /// then.
 pub fn is_interrupted_alike(system: &System, spec: &str) -> bool {
-    use std::sync::atomic::AtomicBool;
     let flag = AtomicBool::new(true);
     let policy = || registry().build(spec, system).expect("it accepts the system");
     let far =

@@ -71,8 +71,7 @@ fn every_policy_that_says_so_is_compared() {
 fn an_interrupted_run_has_the_figures_up_to_its_end() {
     let mut random = Random::of_task(20_261_130, 2);
     for _ in 0..5 {
-        let (system, _) = draw(&mut random);
-        let mut whole = System { ..system };
+        let (mut whole, _) = draw(&mut random);
         whole.platform.clusters = System::new(whole.platform.cpu_count(), vec![]).platform.clusters;
         whole.tasks.values_mut().for_each(|task| task.cluster = 0);
         assert!(is_interrupted_alike(&whole, "g-edf"));

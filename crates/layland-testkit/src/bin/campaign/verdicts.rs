@@ -7,19 +7,12 @@
 //!
 //! Measures the packaged experiments of papers under this many seeds (5 by default), with the
 //! packaged number of sets unless `--sets` says another, and prints each claim with its judgements.
-use layland_lab::{packaged, parse_horizon};
+use layland_lab::packaged::{self, PAPERS};
+use layland_lab::parse_horizon;
 use layland_testkit::verdicts::verdicts;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: verdicts [EXPERIMENT..] [--sets N] [--seeds N] [--horizon TIME]";
-const PAPERS: [&str; 6] = [
-    "tang2021",
-    "stevanato2021",
-    "stevanato2021-kernel",
-    "bonifaci2016",
-    "compagnin2015",
-    "huang2014",
-];
 
 pub(super) fn run(words: &[String]) -> ExitCode {
     match all(words) {
