@@ -11,7 +11,7 @@
 //! A task of level `z_j < m` runs only while the indicator is at most `z_j`, which lasts at most
 //! `R_i(z_j)` inside the busy interval of task `i`. `R_i(m)` never decreases with `m`.
 
-use crate::criticality::audsley::{Test, audsley, audsley_with, first_candidates};
+use crate::criticality::audsley::{Test, Unordered, audsley, first_candidates, order_by};
 use crate::criticality::fixed::Responses;
 use crate::criticality::lengths::Lengths;
 use crate::criticality::steps::{Recurrent, arriving, least, sum, work};
@@ -33,9 +33,7 @@ fn one_by_one(set: &MixedSet) -> Assignment<Vec<Duration>> {
 
 /// Returns only the priorities of [`amc_rt`], which takes a fraction of the time.
 pub fn order(set: &MixedSet) -> Assignment<()> {
-    let mut left = UnorderedTasks::all(set);
-    let test = |left: &mut UnorderedTasks, i: usize, _: &[usize]| left.passes(set, i);
-    audsley_with(set, &mut left, test, |left, i| left.remove(set, i))
+    order_by::<UnorderedTasks>(set)
 }
 
 /// The tasks that have no priority yet, and the bounds that one of them would have with the lowest
@@ -48,11 +46,16 @@ pub(crate) struct UnorderedTasks {
 
 impl UnorderedTasks {
     pub(crate) fn all(set: &MixedSet) -> UnorderedTasks {
-        UnorderedTasks { open: vec![true; set.len()], lengths: Lengths::of(set.levels()) }
+        UnorderedTasks::of(set, vec![true; set.len()])
+    }
+}
+
+impl Unordered for UnorderedTasks {
+    fn of(set: &MixedSet, open: Vec<bool>) -> UnorderedTasks {
+        UnorderedTasks { open, lengths: Lengths::of(set.levels()) }
     }
 
-    /// Tests whether a task passes with the lowest priority among them.
-    pub(crate) fn passes(&mut self, set: &MixedSet, i: usize) -> Test<()> {
+    fn passes(&mut self, set: &MixedSet, i: usize) -> Test<()> {
         let UnorderedTasks { open, lengths } = self;
         let jobs = |j: usize, f: i64| if open[j] { set.over[j].ceil(f) } else { 0 };
         match lengths.within(set, (0, set.z(i)), set.deadline[i], jobs) {
@@ -62,8 +65,7 @@ impl UnorderedTasks {
         }
     }
 
-    /// Removes a task that has received the priority.
-    pub(crate) fn remove(&mut self, set: &MixedSet, i: usize) {
+    fn remove(&mut self, set: &MixedSet, i: usize) {
         self.open[i] = false;
         self.lengths.without_task(set, i);
     }

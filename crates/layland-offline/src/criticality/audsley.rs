@@ -107,6 +107,25 @@ pub(crate) fn audsley<R>(
     audsley_with(set, &mut higher, above, |_, _| ())
 }
 
+/// The tasks that have no priority yet, of an analysis that tests them for the lowest one.
+pub(crate) trait Unordered {
+    /// Those that are marked.
+    fn of(set: &MixedSet, open: Vec<bool>) -> Self;
+
+    /// Tests whether a task passes with the lowest priority among them.
+    fn passes(&mut self, set: &MixedSet, i: usize) -> Test<()>;
+
+    /// Removes a task that has received the priority.
+    fn remove(&mut self, set: &MixedSet, i: usize);
+}
+
+/// Returns priorities for all tasks.
+pub(crate) fn order_by<U: Unordered>(set: &MixedSet) -> Assignment<()> {
+    let mut left = U::of(set, vec![true; set.len()]);
+    let test = |left: &mut U, i: usize, _: &[usize]| left.passes(set, i);
+    audsley_with(set, &mut left, test, |left, i| left.remove(set, i))
+}
+
 /// [`audsley`] with a state that the tests share. `test(state, i, left)` receives all tasks without
 /// a priority, including `i`. `placed(state, i)` reports that task `i` has received the priority,
 /// and so is not above any of the later ones.

@@ -9,7 +9,7 @@
 //! no effect. A task of lower criticality that runs for longer than `C_j(z_j)` is cut off, so the
 //! bounds hold for it, too.
 
-use crate::criticality::audsley::{Test, audsley, audsley_with, first_candidates};
+use crate::criticality::audsley::{Test, Unordered, audsley, first_candidates, order_by};
 use crate::criticality::steps::{Reached, climb, least, sum, work};
 use crate::criticality::{
     Answer, Assignment, MixedSet, NoBound, criticality_monotonic, rate_monotonic,
@@ -80,23 +80,41 @@ pub fn ftp_smc(set: &MixedSet) -> Assignment<Duration> {
 }
 
 /// Returns only the priorities of [`ftp_smc`], which takes a fraction of the time.
+pub fn order(set: &MixedSet) -> Assignment<()> {
+    order_by::<UnorderedTasks>(set)
+}
+
+/// The tasks that have no priority yet, and the known bounds on `f(l)` for each level.
 ///
 /// A task that passes with the lowest priority has one job in its own bound `R_i <= D_i <= T_i`, so
 /// the bound is `f(z_i)`, the least fixed point of the sum of `ceil(f / T_j) C_j(z_i)` over all
 /// that have no priority yet, itself included. So one number per level serves all tests of a
 /// priority.
-pub fn order(set: &MixedSet) -> Assignment<()> {
-    let mut left = UnorderedTasks {
-        open: vec![true; set.len()],
-        known: vec![KnownBounds::default(); set.levels()],
-    };
-    let test = |left: &mut UnorderedTasks, i: usize, _: &[usize]| {
+pub(crate) struct UnorderedTasks {
+    open: Vec<bool>,
+    known: Vec<KnownBounds>,
+}
+
+/// `above < f(l) <= within`.
+#[derive(Clone, Copy, Default)]
+struct KnownBounds {
+    above: i64,
+    within: Option<i64>,
+}
+
+impl Unordered for UnorderedTasks {
+    fn of(set: &MixedSet, open: Vec<bool>) -> UnorderedTasks {
+        UnorderedTasks { open, known: vec![KnownBounds::default(); set.levels()] }
+    }
+
+    fn passes(&mut self, set: &MixedSet, i: usize) -> Test<()> {
+        let UnorderedTasks { open, known } = self;
         let (c, deadline) = (set.c(set.z(i)), set.deadline[i]);
         let demand = |f: i64| {
-            let each = (0..set.len()).filter(|&j| left.open[j]);
+            let each = (0..set.len()).filter(|&j| open[j]);
             sum(each.map(|j| work(set.over[j].ceil(f), c[j])))
         };
-        let known = &mut left.known[set.z(i)];
+        let known = &mut known[set.z(i)];
         if known.within.is_some_and(|within| within <= deadline) {
             return Test::Passes(());
         }
@@ -119,29 +137,17 @@ pub fn order(set: &MixedSet) -> Assignment<()> {
             }
             Err(_) => Test::GaveUp,
         }
-    };
-    audsley_with(set, &mut left, test, |left, i| {
-        left.open[i] = false;
-        for (level, known) in left.known.iter_mut().enumerate() {
+    }
+
+    fn remove(&mut self, set: &MixedSet, i: usize) {
+        self.open[i] = false;
+        for (level, known) in self.known.iter_mut().enumerate() {
             known.above = 0;
             // At the sufficient length, the right side is less by all the work of the task.
             known.within =
                 known.within.map(|f| (f - work(set.over[i].ceil(f), set.c(level)[i])).max(1));
         }
-    })
-}
-
-/// The tasks that have no priority yet, and the known bounds on `f(l)` for each level.
-struct UnorderedTasks {
-    open: Vec<bool>,
-    known: Vec<KnownBounds>,
-}
-
-/// `above < f(l) <= within`.
-#[derive(Clone, Copy, Default)]
-struct KnownBounds {
-    above: i64,
-    within: Option<i64>,
+    }
 }
 
 /// Returns true if Eq. 2 holds for every task under the given priorities, highest first. Gives the

@@ -24,6 +24,8 @@
 //! task of level `l` or above meets its deadline in every run that belongs to `l`. The functions
 //! named `paper` follow the paper literally and are not sound; they serve to reproduce its figures.
 //!
+//! [`growing`] asks the analyses of fixed priorities for one more task at a time.
+//!
 //! An analysis that gives up reports this: [`Assignment::GaveUp`], or [`fjp::Jobs`] with
 //! [`Answer::GaveUp`]. This is never a *no*.
 
@@ -33,6 +35,7 @@ pub mod amc_rt;
 mod audsley;
 pub mod fixed;
 pub mod fjp;
+pub mod growing;
 mod lengths;
 mod order;
 pub mod period_transformation;

@@ -78,31 +78,61 @@ pub fn safe(set: &MixedSet, resolution: i64) -> Transformed {
 /// Returns true if [`safe`] accepts the set in whole nanoseconds. Tests from the lowest priority
 /// upwards until one task fails.
 pub fn accepts(set: &MixedSet) -> bool {
-    let counts = counts(set);
-    let order = order(set, &counts);
-    if set.period.iter().any(|&period| period >= 1 << 61) {
-        return safe(set, 1).answer.is_yes();
-    }
-    let slices = slices(set, &counts, 1);
-    if slices.values().any(|slices| slices.length <= 0) {
-        return false;
-    }
-    let slices = slices.values().as_slice();
-    let lengths: Vec<Period> = slices.iter().map(|slices| Period::new(slices.length)).collect();
+    let cut = Cut::of(set);
+    let order = cut.order(set);
     (0..order.len()).rev().all(|place| {
         let i = order[place];
-        let wcet = set.c(set.z(i));
-        let demand = |r: i64| {
-            sum(order[..=place].iter().map(|&j| {
-                let whole = set.over[j].floor(r);
-                let begun = lengths[j].ceil(r - whole * set.period[j]);
-                work(whole, wcet[j]).saturating_add(work(begun, slices[j].budget).min(wcet[j]))
-            }))
-        };
-        let limit = segment(&slices[i], set.deadline[i]);
+        let demand = |r: i64| sum(order[..=place].iter().map(|&j| cut.demand(set, j, set.z(i), r)));
+        let limit = cut.segment(set, i);
         // If some length up to the limit suffices, so does the least one.
         limit >= 1 && (demand(limit) <= limit || least(1, limit, demand).is_ok())
     })
+}
+
+/// A set cut into slices of whole nanoseconds.
+#[derive(Clone, Default)]
+pub struct Cut {
+    counts: Vec<i64>,
+    slices: Vec<Slices>,
+    /// `p_i`, prepared for division.
+    lengths: Vec<Period>,
+    /// False if a slice would be shorter than a nanosecond, or a period is out of range.
+    is_possible: bool,
+}
+
+impl Cut {
+    pub(crate) fn of(set: &MixedSet) -> Cut {
+        let counts = counts(set);
+        let slices: Vec<Slices> = slices(set, &counts, 1).values().copied().collect();
+        let is_possible = slices.iter().all(|slices| slices.length > 0)
+            && set.period.iter().all(|&period| period < 1 << 61);
+        let lengths = slices.iter().map(|slices| Period::new(slices.length.max(1))).collect();
+        Cut { counts, slices, lengths, is_possible }
+    }
+
+    /// Returns true if it has the slices of another one, and more.
+    pub(crate) fn extends(&self, before: &Cut) -> bool {
+        self.is_possible == before.is_possible && self.slices.starts_with(&before.slices)
+    }
+
+    /// Returns the tasks, highest priority first.
+    pub(crate) fn order(&self, set: &MixedSet) -> Vec<usize> {
+        order(set, &self.counts)
+    }
+
+    /// Returns the time by which a slice of a task must end; 0 if there are no slices.
+    pub(crate) fn segment(&self, set: &MixedSet, i: usize) -> i64 {
+        if self.is_possible { segment(&self.slices[i], set.deadline[i]) } else { 0 }
+    }
+
+    /// Returns the work of a task at a level in an interval of this length: whole periods, and the
+    /// slices that have begun since.
+    #[inline]
+    pub(crate) fn demand(&self, set: &MixedSet, j: usize, level: usize, length: i64) -> i64 {
+        let (whole, wcet) = (set.over[j].floor(length), set.c(level)[j]);
+        let begun = self.lengths[j].ceil(length - whole * set.period[j]);
+        work(whole, wcet).saturating_add(work(begun, self.slices[j].budget).min(wcet))
+    }
 }
 
 /// Returns the time by which a slice must end, from its start.

@@ -6,7 +6,7 @@ use super::amc::Adaptive;
 use super::indicator::OwnOverrun;
 use super::mechanism::Mechanism;
 use super::ocbp::{Recomputed, Releases};
-use super::placing::{Accepts, Fits, Placed, Refused, place};
+use super::placing::{Accepts, Fits, Known, Placed, place};
 use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
@@ -16,6 +16,9 @@ use crate::{Policy, Refusal};
 use layland_model::{
     AdaptiveOrder, Behaviour, CpuSet, CutOffOrder, Duration, Index, Rate, System, TaskId,
 };
+use layland_offline::criticality::growing::{self, CutOff, Growing};
+use layland_offline::criticality::period_transformation::Cut;
+use layland_offline::criticality::zero_slack::Instants;
 use layland_offline::criticality::{
     Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
     fixed, fjp, fjp::Rescan, period_transformation, rate_monotonic, zero_slack,
@@ -83,12 +86,12 @@ pub fn smc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
             Ok(MechanismPlan { mechanism, accepted: true, sound: true })
         },
     };
-    let fits: fn(&MixedSet) -> bool = match order(options, &SMC_ORDERS)? {
-        CutOffOrder::RateMonotonic => |set| fixed::accepts(set, &rate_monotonic(set)),
-        CutOffOrder::CriticalityMonotonic => |set| fixed::accepts(set, &criticality_monotonic(set)),
-        CutOffOrder::Audsley => |set| fixed::order(set).answer().is_yes(),
+    let cut_off = match order(options, &SMC_ORDERS)? {
+        CutOffOrder::RateMonotonic => CutOff::rate_monotonic,
+        CutOffOrder::CriticalityMonotonic => CutOff::criticality_monotonic,
+        CutOffOrder::Audsley => CutOff::best,
     };
-    let fits = Fits::by_level(fits);
+    let fits = Fits::growing(move || Growing::new(cut_off())).and_by_level(true);
     build("smc", system, options, &FixedPriority::new(&[], true), fits, plan)
 }
 
@@ -109,7 +112,7 @@ fn criticality_monotonic_with_cut_off(
 /// # Errors
 /// If a task fits on no CPU.
 pub fn rms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
-    let fits = Fits::by_level(|set| fixed::accepts(set, &rate_monotonic(set)));
+    let fits = Fits::growing(|| Growing::new(CutOff::rate_monotonic())).and_by_level(true);
     let idle = FixedPriority::new(&[], true);
     build("rms", system, options, &idle, fits, rate_monotonic_with_cut_off)
 }
@@ -119,7 +122,7 @@ pub fn rms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
 /// # Errors
 /// If a task fits on no CPU.
 pub fn cms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
-    let fits = Fits::by_level(|set| fixed::accepts(set, &criticality_monotonic(set)));
+    let fits = Fits::growing(|| Growing::new(CutOff::criticality_monotonic())).and_by_level(true);
     let idle = FixedPriority::new(&[], true);
     build("cms", system, options, &idle, fits, criticality_monotonic_with_cut_off)
 }
@@ -161,9 +164,14 @@ pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     };
     // The test as printed in the paper is unsound, and may accept anything.
     let by_level = order != AdaptiveOrder::AmcIaPaper;
+    let idle = Adaptive::new(&[], levels, own);
+    if order == AdaptiveOrder::AmcRt {
+        let fits = Fits::growing(|| Growing::new(growing::Adaptive)).and_by_level(true);
+        return build("amc", system, options, &idle, fits, plan);
+    }
     let fits =
         Fits::at_any_level(|set| accepts(plan(set))).and_by_level(by_level).and_sound(by_level);
-    build("amc", system, options, &Adaptive::new(&[], levels, own), fits, plan)
+    build("amc", system, options, &idle, fits, plan)
 }
 
 /// Returns zero-slack scheduling.
@@ -190,11 +198,12 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     };
     // A task of low priority that completes before its zero-slack instant delays no task, so levels
     // may be overfull.
-    let is_accepted = |set: &MixedSet, before: &mut Refused| {
-        if paper { accepts(plan(set)) } else { before.has_instants(set) }
-    };
-    let fits = Fits::with_refusals(is_accepted).and_sound(!paper);
-    build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
+    let idle = ZeroSlack::new(&[], &[], late);
+    if paper {
+        let fits = Fits::at_any_level(|set| accepts(plan(set))).and_sound(false);
+        return build("zss", system, options, &idle, fits, plan);
+    }
+    build("zss", system, options, &idle, Fits::growing(Instants::default), plan)
 }
 
 /// Returns period transformation, in whole nanoseconds.
@@ -211,7 +220,7 @@ pub fn pt(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, S
         let mechanism = Transformed::new(&as_order(&found.order), slices);
         Ok(MechanismPlan { mechanism, accepted: found.answer.is_yes(), sound: true })
     };
-    let fits = Fits::by_level(period_transformation::accepts);
+    let fits = Fits::growing(|| Growing::new(Cut::default())).and_by_level(true);
     build("pt", system, options, &Transformed::new(&[], Vec::new()), fits, plan)
 }
 
@@ -250,14 +259,14 @@ fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String
 /// Tests whether there are lists. For `safe` it does not build them.
 fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Accepts> {
     let safe = !matches!(options.text("lists"), Some("lb" | "ija" | "ija-floor"));
-    let accepts = move |set: &MixedSet, before: &mut Refused| {
+    let accepts = move |set: &MixedSet, before: &mut Known| {
         if safe {
             fjp::accepts_unless(set, fjp::JOBS, &mut before.stuck)
         } else {
             job_lists(set, options).is_ok()
         }
     };
-    Fits::with_refusals(accepts).and_by_level(safe).and_sound(safe)
+    Fits::with_memory(accepts).and_by_level(safe).and_sound(safe)
 }
 
 /// Returns priority list reuse scheduling.

@@ -11,15 +11,17 @@
 //! there, and if this is true of all tasks, the analysis runs only if the mechanism itself needs
 //! it.
 //!
-//! When an analysis refuses a task, it records the reason and tests it first for the next task on
-//! the same CPU: successive tasks are alike, and so are the reasons why they do not fit. Answers do
-//! not depend on this record.
+//! An analysis remembers what it knows of the tasks of a CPU: the proof that they are accepted, to which
+//! most tasks are added (`layland_offline::criticality::growing`), and the reason of its last refusal, which is
+//! tested first: successive tasks are alike, and so are the reasons why they do not fit. Answers do not
+//! depend on this memory.
 
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups;
 use layland_model::{CpuId, Criticality, Index, Rate, RateSum, System, TaskId, TaskMap};
-use layland_offline::criticality::{MixedSet, fjp, zero_slack};
+use layland_offline::criticality::growing::Grows;
+use layland_offline::criticality::{MixedSet, fjp};
 use layland_offline::packing::{Unfill, balanced, first_accepted, stands_for};
 use layland_offline::{Bins, Heuristic};
 use std::cell::RefCell;
@@ -48,49 +50,50 @@ impl Fits<()> {
     }
 
     pub(super) fn at_any_level(accepts: impl Fn(&MixedSet) -> bool) -> Fits<impl Accepts> {
-        Fits::with_refusals(move |set: &MixedSet, _: &mut Refused| accepts(set))
+        Fits::with_memory(move |set: &MixedSet, _: &mut Known| accepts(set))
     }
 
-    pub(super) fn with_refusals<A: Accepts>(accepts: A) -> Fits<A> {
+    /// With an analysis that adds tasks to those that it has accepted; this one is of no tasks.
+    pub(super) fn growing<G: Grows + 'static>(none: impl Fn() -> G) -> Fits<impl Accepts> {
+        Fits::with_memory(move |set: &MixedSet, known: &mut Known| {
+            known.growing.get_or_insert_with(|| Box::new(none())).accepts(set)
+        })
+    }
+
+    pub(super) fn with_memory<A: Accepts>(accepts: A) -> Fits<A> {
         Fits { by_level: false, criticality_first: false, sound: true, accepts }
     }
 }
 
-/// The analysis of the tasks of a CPU, with the reason of its last refusal there.
-pub(super) trait Accepts: Fn(&MixedSet, &mut Refused) -> bool {}
+/// The analysis of the tasks of a CPU and a new one, the last, with what it knows of the CPU.
+pub(super) trait Accepts: Fn(&MixedSet, &mut Known) -> bool {}
 
-impl<A: Fn(&MixedSet, &mut Refused) -> bool> Accepts for A {}
+impl<A: Fn(&MixedSet, &mut Known) -> bool> Accepts for A {}
 
-/// The reason for the last refusal of a task on a CPU, which is tested first for the next task.
-#[derive(Clone, Default)]
-pub(super) struct Refused {
-    /// The task that would have had no zero-slack instant.
-    by: Option<Suspect>,
+/// What an analysis knows of a CPU.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The task that the analysis was asked for last.
+    asked: Option<usize>,
+    /// The proof for the tasks that are there.
+    growing: Option<Box<dyn Grows>>,
     /// The jobs that would have had no priorities.
     pub(super) stuck: Option<fjp::Stuck>,
 }
 
-/// A task in the prospective set of a CPU.
-#[derive(Clone, Copy)]
-enum Suspect {
-    /// The task at this place of the set.
-    There(TaskId),
-    /// The last task, which is to be added.
-    New,
-}
+impl Known {
+    /// Another task is there.
+    fn put(&mut self, item: usize) {
+        let asked = self.asked == Some(item);
+        if let Some(growing) = &mut self.growing {
+            // The only CPU of a task takes it without a question.
+            if asked { growing.put() } else { growing.forget() }
+        }
+    }
 
-impl Refused {
-    /// Returns true if every task has a zero-slack instant.
-    pub(super) fn has_instants(&mut self, set: &MixedSet) -> bool {
-        let new = TaskId::from_index(set.len() - 1);
-        let suspect = self.by.map(|by| match by {
-            Suspect::There(task) => task,
-            Suspect::New => new,
-        });
-        let refused = zero_slack::refused(set, suspect);
-        let by = |task| if task == new { Suspect::New } else { Suspect::There(task) };
-        self.by = refused.map(by).or(self.by);
-        refused.is_none()
+    /// Other tasks are there.
+    fn forget(&mut self) {
+        self.growing.iter_mut().for_each(|growing| growing.forget());
     }
 }
 
@@ -119,8 +122,8 @@ struct Processors<'a, A> {
     all: &'a MixedSet,
     fits: &'a Fits<A>,
     tasks: Vec<Vec<TaskId>>,
-    /// The reason for the last refusal on each CPU.
-    refused: Vec<RefCell<Refused>>,
+    /// What the analysis knows of each CPU.
+    known: Vec<RefCell<Known>>,
     loads: Vec<RateSum>,
     /// The minimum needs of the tasks of each CPU at each level, in units of [`MixedSet::ONE`].
     shares: Vec<Vec<u128>>,
@@ -153,7 +156,9 @@ impl<A: Accepts> Bins for Processors<'_, A> {
         together.clone_from(&self.tasks[bin]);
         together.push(task);
         part.become_part(self.all, together);
-        (self.fits.accepts)(part, &mut self.refused[bin].borrow_mut())
+        let known = &mut self.known[bin].borrow_mut();
+        known.asked = Some(item);
+        (self.fits.accepts)(part, known)
     }
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
         self.loads[a].cmp_sum(&self.loads[b])
@@ -163,6 +168,7 @@ impl<A: Accepts> Bins for Processors<'_, A> {
         let shares: Vec<u128> = self.shares_of(task).collect();
         self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken += more);
         self.tasks[bin].push(task);
+        self.known[bin].get_mut().put(item);
         self.loads[bin].add(&self.system.tasks[task].density());
     }
 }
@@ -173,6 +179,7 @@ impl<A: Accepts> Unfill for Processors<'_, A> {
         let shares: Vec<u128> = self.shares_of(task).collect();
         self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken -= more);
         self.tasks[bin].pop();
+        self.known[bin].get_mut().forget();
         self.loads[bin].take(&self.system.tasks[task].density());
     }
 }
@@ -223,7 +230,7 @@ pub(super) fn place(
         all,
         fits,
         tasks: vec![Vec::new(); cpus],
-        refused: vec![RefCell::default(); cpus],
+        known: (0..cpus).map(|_| RefCell::default()).collect(),
         loads: vec![RateSum::default(); cpus],
         shares: vec![vec![0; all.levels()]; cpus],
         together: RefCell::new((Vec::new(), all.clone())),

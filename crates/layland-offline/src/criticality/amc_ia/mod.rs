@@ -19,7 +19,7 @@ mod paper;
 mod safe;
 
 use crate::criticality::amc_rt;
-use crate::criticality::audsley::{Test, audsley, audsley_with};
+use crate::criticality::audsley::{Test, Unordered, audsley, audsley_with};
 use crate::criticality::fixed::Responses;
 use crate::criticality::steps::{Effort, Period, Recurrent, arriving, least, sum};
 use crate::criticality::{Assignment, MixedSet, NoBound};

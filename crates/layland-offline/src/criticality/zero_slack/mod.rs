@@ -19,7 +19,7 @@ mod short;
 
 pub use paper::paper;
 pub use safe::safe;
-pub use short::{accepts, refused};
+pub use short::{Instants, accepts, refused};
 
 use crate::criticality::{Answer, MixedSet, NoBound, rate_monotonic};
 use layland_model::{Duration, TaskId, TaskMap};

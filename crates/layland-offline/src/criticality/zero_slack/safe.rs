@@ -54,7 +54,7 @@ impl WindowTask {
 
     /// Returns the work of the jobs that are released in `x`, the first one at its start.
     #[inline]
-    fn arriving(&self, x: i64) -> i64 {
+    pub(super) fn arriving(&self, x: i64) -> i64 {
         work(self.over.ceil(x), self.wcet)
     }
 

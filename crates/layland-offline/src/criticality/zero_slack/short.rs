@@ -3,10 +3,11 @@
 //! defines the symbols.
 
 use super::safe::{Busy, Limits, WindowTask};
+use crate::criticality::growing::Grows;
 use crate::criticality::steps::{NoBound, Reached, climb, sum};
 use crate::criticality::{MixedSet, rate_monotonic};
 use layland_model::{Index, TaskId};
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 /// Returns true if [`safe`](super::safe()) finds an instant for every task. Takes a fraction of the
 /// time.
@@ -26,6 +27,16 @@ pub fn accepts(set: &MixedSet) -> bool {
 /// that is infeasible without `lhc` is infeasible with it. Only if the two results differ, the
 /// tasks of `lhc` are tested until one is not quiet.
 pub fn refused(set: &MixedSet, suspect: Option<TaskId>) -> Option<TaskId> {
+    refused_but(set, suspect, |_| false)
+}
+
+/// [`refused`], where tasks are known that are [never late](Busy::is_never_late) beside all of
+/// `lhc`.
+fn refused_but(
+    set: &MixedSet,
+    suspect: Option<TaskId>,
+    is_never_late: impl Fn(usize) -> bool,
+) -> Option<TaskId> {
     if let Some(lowest) = whose_window_does_not_end(set) {
         return Some(TaskId::from_index(lowest));
     }
@@ -36,6 +47,9 @@ pub fn refused(set: &MixedSet, suspect: Option<TaskId>) -> Option<TaskId> {
     let mut differ = Vec::new();
     for place in suspect.into_iter().chain((0..order.len()).rev().filter(|&at| Some(at) != suspect))
     {
+        if is_never_late(order[place]) {
+            continue;
+        }
         let has_one = match lazy.has_one(place) {
             Ok(HasOne::Yes) => true,
             Ok(HasOne::IfAllAreQuiet) if Some(place) == suspect => {
@@ -56,6 +70,69 @@ pub fn refused(set: &MixedSet, suspect: Option<TaskId>) -> Option<TaskId> {
         |&place: &usize| lazy.some_is_not_quiet(place, set.z(order[place])) != Ok(false);
     let place = differ.into_iter().find(is_refused)?;
     Some(TaskId::from_index(order[place]))
+}
+
+/// The tasks of a CPU, of which each has a zero-slack instant, and whether each would have one beside one more.
+///
+/// A task that is never late needs no search for its instant. Whether it is shows a sum over
+/// the others, to which one more adds a term.
+#[derive(Default)]
+pub struct Instants {
+    /// The most work that delays each task, and its own, up to its deadline.
+    work: Option<Vec<i64>>,
+    /// The same beside the task that was asked for last.
+    next: Option<Vec<i64>>,
+    /// The task that was refused last. A number beyond the tasks is that of the new one.
+    suspect: Option<usize>,
+}
+
+impl Instants {
+    /// Returns the sums beside a new task, the last one of the set.
+    fn work(&self, set: &MixedSet) -> Vec<i64> {
+        let new = set.len() - 1;
+        let others = |i: usize| sum((0..set.len()).filter(|&j| j != i).map(|j| delay(set, i, j)));
+        let whole = |i: usize| set.own(i).saturating_add(others(i));
+        let known = self.work.as_ref().filter(|work| work.len() == new);
+        let add = |i: usize| match known {
+            Some(work) if i < new => work[i].saturating_add(delay(set, i, new)),
+            Some(_) | None => whole(i),
+        };
+        (0..set.len()).map(add).collect()
+    }
+}
+
+impl Grows for Instants {
+    fn accepts(&mut self, set: &MixedSet) -> bool {
+        let new = set.len() - 1;
+        let work = self.work(set);
+        let suspect = self.suspect.map(|suspect| TaskId::from_index(suspect.min(new)));
+        let refused = refused_but(set, suspect, |i| work[i] <= set.deadline[i]);
+        if let Some(refused) = refused {
+            self.suspect = Some(if refused.index() == new { usize::MAX } else { refused.index() });
+        }
+        self.next = refused.is_none().then_some(work);
+        refused.is_none()
+    }
+
+    fn put(&mut self) {
+        self.work = self.next.take();
+    }
+
+    fn forget(&mut self) {
+        *self = Instants::default();
+    }
+}
+
+/// Returns the most work of task `j` that delays task `i` up to its deadline, if no task is suspended.
+fn delay(set: &MixedSet, i: usize, j: usize) -> i64 {
+    let (level, deadline) = (set.z(i), set.deadline[i]);
+    let place = |i: usize| (set.period[i], Reverse(set.level[i]), set.rank[i]);
+    let window = WindowTask::new(set, j, level);
+    match (place(j) < place(i), set.z(j).cmp(&level)) {
+        (true, Ordering::Equal | Ordering::Greater) => window.arriving(deadline),
+        (true, Ordering::Less) | (false, Ordering::Greater) => window.most(deadline),
+        (false, Ordering::Equal | Ordering::Less) => 0,
+    }
 }
 
 /// The answer whether a task has an instant.
