@@ -225,6 +225,9 @@ impl Book {
         reservation: &Reservation,
     ) -> Result<Granted, NotGranted> {
         let free = self.free(index, terms);
+        if free.is_empty() {
+            return Err(self.nothing_free(index, terms));
+        }
         let region = &mut self.regions[index];
         let mut asked = reservation.clone();
         asked.rank = region.next_id as i64;
@@ -286,6 +289,22 @@ impl Book {
             next_id: 0,
         });
         Ok(self.regions.len() - 1)
+    }
+
+    /// Returns the reason why no CPU is free for a region.
+    fn nothing_free(&self, index: usize, terms: &Terms<'_>) -> NotGranted {
+        if let Some(run) = terms.runs.iter().position(|run| !run.is_disjoint(terms.online)) {
+            return NotGranted::OfRun { run };
+        }
+        let others = self.regions.iter().enumerate().filter(|&(other, _)| other != index);
+        let mut others = others.map(|(_, other)| other).filter(|other| !other.cpus().is_empty());
+        match others.next() {
+            Some(first) => {
+                let taken = others.fold(first.cpus(), |all, region| all.union(&region.cpus()));
+                NotGranted::OfRegions { taken, by: Box::new(first.clone()) }
+            }
+            None => NotGranted::NoSuchCpus { asked: CpuSet::new(), online: terms.online.clone() },
+        }
     }
 
     /// Returns the priority of a thread of SCHED_FIFO: from [`HIGHEST`] downwards on each CPU, in

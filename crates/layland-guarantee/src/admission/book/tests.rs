@@ -121,6 +121,35 @@ fn a_region_has_its_cpus_alone() {
 }
 
 #[test]
+fn where_no_cpu_is_free_it_says_who_has_them() {
+    let (registry, online) = (Registry::standard(), CpuSet::first(2));
+    let of = |regime, runs| Terms {
+        registry: &registry,
+        regime,
+        online: &online,
+        limit: &Rate::ONE,
+        cpus: None,
+        runs,
+        owner: "1",
+        now: Time::ZERO,
+    };
+    let task = |name| Reservation::implicit(name, Service::from_ms(1), Duration::from_ms(10));
+    let runs = [CpuSet::first(2)];
+    for regime in Regime::ALL {
+        let refused = Book::default().admit(&of(regime, &runs), &Foreign::default(), &task("a"));
+        assert_eq!(refused, Err(NotGranted::OfRun { run: 0 }), "{}", regime.name());
+    }
+    let mut taken = Book::default();
+    let granted = taken.admit(&of(Regime::DlSp, &[]), &Foreign::default(), &task("a"));
+    assert!(granted.is_ok(), "{granted:?}");
+    for regime in Regime::ALL.into_iter().filter(|&regime| regime != Regime::DlSp) {
+        let refused = taken.clone().admit(&of(regime, &[]), &Foreign::default(), &task("b"));
+        let refused = refused.expect_err("all CPUs are those of dl-sp").to_string();
+        assert_eq!(refused, format!("CPUs 0-1 are under another policy: {}", Regime::DlSp.name()));
+    }
+}
+
+#[test]
 fn priorities_follow_the_policy_on_each_cpu() {
     let (registry, online) = (Registry::standard(), CpuSet::first(2));
     let mut book = Book::default();
