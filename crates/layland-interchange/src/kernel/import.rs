@@ -73,6 +73,8 @@ pub struct ReadOptions<'a> {
     /// `begin` mark; otherwise, with a system and marks, the one that the first release implies;
     /// otherwise the time of the first event.
     pub origin_ns: Option<i64>,
+    /// The time from which on events count, in nanoseconds of the trace's clock. By default all do.
+    pub from_ns: Option<i64>,
     /// The assumption about unrecorded switches. A result that holds for the earliest and for the
     /// latest start holds in any case.
     pub begins: Begins,

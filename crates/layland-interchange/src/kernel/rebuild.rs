@@ -32,7 +32,10 @@ use layland_model::{
 use layland_trace::{Foreign, Job, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, ReadError> {
+pub(super) fn rebuild(mut lines: Lines, options: &ReadOptions) -> Result<Import, ReadError> {
+    if let Some(from) = options.from_ns {
+        lines.events.retain(|event| event.at >= from);
+    }
     let events = &lines.events;
     let (Some(first), Some(last)) = (events.first(), events.last()) else {
         return Err(ReadError::NoEvents { first_unknown_line: lines.first_unknown });

@@ -34,6 +34,9 @@ pub(super) struct Seen {
     instance: Option<Instance>,
     /// The time at which the recording is to begin, if it has not.
     begins_ns: Option<i64>,
+    /// The times at which the first and the last of the slots got their threads, of those that had
+    /// one soon.
+    reserved_ns: Option<(i64, i64)>,
     /// True if there are threads that are not recorded yet.
     has_more: bool,
     /// The whole trace, if output files are made from it.
@@ -110,6 +113,7 @@ impl Seen {
             outputs,
             instance,
             begins_ns: None,
+            reserved_ns: None,
             has_more: false,
             text,
             counter: JobCounter::default(),
@@ -123,9 +127,14 @@ impl Seen {
     pub(super) fn has_slot(&mut self, thread: i32, slot: usize, of: &Reservation) {
         let (tid, figures) = (thread.unsigned_abs(), Figures::default());
         let Reservation { deadline, period, .. } = *of;
+        let now = monotonic_ns();
         if self.text.is_none() && self.threads.is_empty() {
-            self.begins_ns = Some(monotonic_ns() + COUNTED_AFTER_NS);
+            self.begins_ns = Some(now + COUNTED_AFTER_NS);
         }
+        let (first, last) = self.reserved_ns.unwrap_or((now, now));
+        let is_new = self.threads.values().all(|thread| thread.slot != slot);
+        let is_soon = now - first <= COUNTED_AFTER_NS;
+        self.reserved_ns = Some((first, if is_new && is_soon { now } else { last }));
         self.threads.entry(tid).or_insert(Thread { slot, deadline, period, figures });
         self.counter.follow(tid);
         self.has_more = self.text.is_none();
@@ -249,10 +258,25 @@ impl Seen {
         let tasks: BTreeMap<u32, TaskId> =
             tasks.map(|(&tid, thread)| (tid, TaskId::from_index(thread.slot))).collect();
         let threads = Threads::Known(&system, &tasks);
-        let options = ReadOptions { threads, ..ReadOptions::default() };
-        let import = kernel::read(&String::from_utf8_lossy(&bytes), &options)
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = ReadOptions { threads, ..ReadOptions::default() };
+        // What threads did before they had their reservations is not to be held against the policy. The clock of
+        // the trace is that of the times.
+        let from_ns = self.reserved_ns.map(|(_, last)| last);
+        let reserved = kernel::read(&text, &ReadOptions { from_ns, ..whole });
+        let import = reserved
+            .or_else(|_| kernel::read(&text, &whole))
             .map_err(|error| Failure::refused(format!("the kernel's trace: {error}")))?;
         let mut lines: Vec<Line> = Vec::new();
+        if let Some((first, last)) = self.reserved_ns
+            && last > first
+        {
+            let text = format!(
+                "The page begins when each of these threads had its reservation, {:#} after the first of them.",
+                Duration::from_ns(last - first)
+            );
+            lines.push(Line::new(Severity::Note, text));
+        }
         for (of, task) in system.tasks.iter() {
             let Figures { jobs, late, used_up } = self.figures(of.index());
             let many =

@@ -324,7 +324,9 @@ fn loaded(
         None => Threads::Marked,
     };
     let origin_ns = args.origin.map(Duration::ns);
-    let read = |threads, begins| kernel::read(&text, &ReadOptions { threads, origin_ns, begins });
+    let read = |threads, begins| {
+        kernel::read(&text, &ReadOptions { threads, origin_ns, from_ns: None, begins })
+    };
     let first = read(threads, Begins::Likely);
     let is_nothing_asked = matches!(threads, Threads::Marked);
     let real_time = match &first {
