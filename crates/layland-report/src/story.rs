@@ -75,7 +75,11 @@ fn growth(run: &Run) -> Option<Line> {
     } else {
         ""
     };
-    (worst > first).then(|| {
+    // Single late jobs among many that are on time show no trend.
+    let between = |due: Time| (first_due..=worst_due).contains(&due);
+    let all = run.trace.jobs.iter().filter(|record| between(record.job.deadline)).count();
+    let is_trend = 4 * late.filter(|&(due, _)| between(due)).count() >= all;
+    (worst > first && is_trend).then(|| {
         let text = format!(
             "Tardiness under {} grows from {first:#}, for the deadline at {first_due:#}, to {worst:#}, for \
              the one at {worst_due:#}{still}.",
