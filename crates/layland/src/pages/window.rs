@@ -32,6 +32,23 @@ pub(crate) fn around(
     }
 }
 
+/// Returns [`around`] the earliest of the first misses of several runs, longer by up to twice its
+/// length where that shows the first misses of the others.
+pub(crate) fn around_all(
+    span: i64,
+    end: Time,
+    first_misses: &[Time],
+    system: Option<&System>,
+) -> (Time, Time) {
+    let (from, to) = around(span, end, first_misses.iter().min().copied(), system);
+    let most = to.saturating_add(Duration::from_ns((to - from).ns().saturating_mul(2)));
+    let last = first_misses.iter().copied().filter(|&miss| (to..most).contains(&miss)).max();
+    let Some(last) = last else { return (from, to) };
+    let tasks = system.into_iter().flat_map(|system| system.tasks.values());
+    let step = tasks.map(|task| task.period.ns()).min().unwrap_or(1).max(1);
+    (from, Time::from_ns((last.ns() / step).saturating_add(1).saturating_mul(step)).min(end))
+}
+
 /// Returns the unit of the third digit of a number. Charts begin and end at multiples of it.
 fn step(length: i64) -> i64 {
     let mut step = 1;
@@ -62,5 +79,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_first_misses_of_all_runs_are_in_the_window() {
+        let ms = Time::from_ms;
+        let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(8));
+        let system = System::new(1, vec![task]);
+        let (from, to) = around_all(30_000_000, ms(90), &[ms(32), ms(10)], Some(&system));
+        assert_eq!((from, to), (ms(0), ms(40)));
+        // One that is far away would make the others small.
+        let (from, to) = around_all(30_000_000, ms(900), &[ms(10), ms(800), ms(12)], Some(&system));
+        assert_eq!((from, to), (ms(0), ms(24)));
     }
 }

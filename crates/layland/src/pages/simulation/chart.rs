@@ -81,13 +81,14 @@ impl View<'_> {
             .unwrap_or_default();
         let few = i64::try_from(per_segment * i128::from(window::SEGMENTS)).unwrap_or(i64::MAX);
         // After an interrupt, the user does not want to wait until the first miss is found again.
-        let first_miss = self
+        let first_misses: Vec<Time> = self
             .simulated
             .ran()
+            .filter(|_| !self.simulated.interrupted)
             .filter_map(|ran| ran.first_miss)
-            .min()
-            .filter(|_| !self.simulated.interrupted);
-        window::around(span.ns().min(few), end, first_miss, Some(&self.simulated.set.system))
+            .collect();
+        let system = Some(&self.simulated.set.system);
+        window::around_all(span.ns().min(few), end, &first_misses, system)
     }
 
     /// Returns the trace of a chart window; `None` if the simulation was interrupted.
