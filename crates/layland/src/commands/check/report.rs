@@ -49,15 +49,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked, are_named: bool) ->
         report.lines.push(Line::new(Severity::Note, line));
     }
     report.guarantees = Some(guarantees);
-    let runs = checked.witnesses().into_iter().filter_map(|(spec, witness)| {
-        let from = witness.shown_from();
-        let built = registry.build(spec, checked.system(spec)).ok()?;
-        let trace = witness.trace(built, from)?;
-        let note = format!("a run that misses: {}", witness.describe(system));
-        let shown = Some((from, witness.over));
-        Some(Run { shown, note: Some(note), ..Run::new(spec, trace) })
-    });
-    report.runs = runs.collect();
+    report.runs = runs_that_miss(registry, checked, are_named);
     report.tables.extend(chains::report(checked));
     report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));
     report.tables.extend(
@@ -93,6 +85,44 @@ pub(super) fn report(registry: &Registry, checked: &Checked, are_named: bool) ->
         },
     );
     report
+}
+
+/// Returns the runs that miss. If the user has named no policies, equal runs are shown once.
+fn runs_that_miss(registry: &Registry, checked: &Checked, are_named: bool) -> Vec<Run> {
+    let system = &checked.set.system;
+    let found = checked.policies.iter();
+    let mut found: Vec<(&str, &search::Witness)> = found
+        .filter_map(|policy| Some((policy.spec.as_str(), policy.witness.as_deref()?)))
+        .collect();
+    if !are_named {
+        // The best-known policy stands for others with the same run.
+        found.sort_by_key(|&(spec, _)| spec != "g-edf");
+    }
+    let mut runs: Vec<(Run, Vec<&str>)> = Vec::new();
+    for (spec, witness) in found {
+        let from = witness.shown_from();
+        let Ok(built) = registry.build(spec, checked.system(spec)) else { continue };
+        let Some(trace) = witness.trace(built, from) else { continue };
+        let same = runs.iter_mut().find(|(run, _)| {
+            let (one, other) = (&run.trace, &trace);
+            !are_named && one.segments == other.segments && one.jobs == other.jobs
+        });
+        if let Some((_, others)) = same {
+            others.push(spec);
+            continue;
+        }
+        let note = format!("a run that misses: {}", witness.describe(system));
+        let shown = Some((from, witness.over));
+        runs.push((Run { shown, note: Some(note), ..Run::new(spec, trace) }, Vec::new()));
+    }
+    let told = runs.into_iter().map(|(mut run, others)| {
+        if !others.is_empty() {
+            let note = run.note.take().unwrap_or_default();
+            run.note = Some(format!("{note}; the same under {}", others.join(", ")));
+        }
+        run
+    });
+    told.collect()
 }
 
 /// Returns the proofs that no scheduler can meet the deadlines.
