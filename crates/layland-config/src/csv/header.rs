@@ -107,6 +107,16 @@ impl TableReader<'_> {
                     meant.extend(["period", "wcet"]);
                     None
                 }
+                Some(Title { meaning: Meaning::NotModelled(column), .. }) => {
+                    let message = format!("the column `{title}` {}", column.what);
+                    self.error(
+                        "layland::csv::not_modelled",
+                        cell.span.clone(),
+                        message,
+                        column.help,
+                    );
+                    None
+                }
                 Some(found) => Column::of(found, title),
                 None => {
                     meant.extend(self.unknown(title, &cell.span));
@@ -226,7 +236,7 @@ impl Column {
         let key = match found.meaning {
             Meaning::Key(key) => key,
             Meaning::Type => TASK_KEYS.iter().find(|key| key.name == "release")?,
-            Meaning::Unused(_) | Meaning::Unclear(_) => return None,
+            Meaning::Unused(_) | Meaning::Unclear(_) | Meaning::NotModelled(_) => return None,
         };
         let Title { level, unit, is_number, .. } = found;
         Some(Column { key, is_time: is_time(key), level, unit, is_number, title: title.to_owned() })

@@ -19,6 +19,8 @@ pub(crate) enum Meaning {
     Unused(&'static str),
     /// A title with several meanings, with what to write in its place.
     Unclear(&'static str),
+    /// A column that changes what can be guaranteed, and that the model does not have.
+    NotModelled(&'static NotModelled),
 }
 
 impl Meaning {
@@ -59,6 +61,41 @@ const UNCLEAR: &[(&[&str], &str)] = &[
         &["r", "ri"],
         "write offset for the first release; response times are computed, so that a column of them goes",
     ),
+];
+
+/// Something that the model does not have. An answer without it would be about another system.
+pub(crate) struct NotModelled {
+    titles: &'static [&'static str],
+    pub(crate) what: &'static str,
+    pub(crate) help: &'static str,
+}
+
+const NOT_MODELLED: &[NotModelled] = &[
+    NotModelled {
+        titles: &[
+            "component",
+            "componentid",
+            "group",
+            "groupid",
+            "container",
+            "containerid",
+            "vm",
+            "vmid",
+        ],
+        what: "groups tasks under a reservation",
+        help: "tasks of a group share less than a CPU, and a table has no place for that: a file for each group, with its \
+               CPUs, is right only if the group has them alone",
+    },
+    NotModelled {
+        titles: &["speed", "speedfactor", "cpuspeed", "corespeed"],
+        what: "is a speed, and a table has no place for speeds",
+        help: "write a task-set file: speed = { \"0-3\" = \"0.5\" } in its [platform]",
+    },
+    NotModelled {
+        titles: &["probability", "probabilities", "prob", "pr", "pmf", "distribution"],
+        what: "is a probability, and deadlines are guaranteed for all jobs or not at all",
+        help: "for a guarantee that every job keeps its deadline, name the columns without it: --columns, with - in its place",
+    },
 ];
 
 /// Titles of columns of numbers that name tasks if no other column does.
@@ -157,11 +194,13 @@ fn bare(simple: &str) -> Option<Title> {
         |key: &&TaskKey| key.name.replace('_', "") == simple || key.column.is_some_and(is_one_of);
     let key = columns_of_tables().find(of_key).map(Meaning::Key);
     let unused = || UNUSED.iter().find(|(titles, _)| is_one_of(titles));
+    let not_modelled = || NOT_MODELLED.iter().find(|column| is_one_of(column.titles));
     let unclear = || UNCLEAR.iter().find(|(titles, _)| is_one_of(titles));
     let meaning = key
         .or_else(|| is_one_of(&["type", "tasktype", "kind"]).then_some(Meaning::Type))
         .or_else(|| unused().map(|&(_, help)| Meaning::Unused(help)))
-        .or_else(|| unclear().map(|&(_, help)| Meaning::Unclear(help)))?;
+        .or_else(|| unclear().map(|&(_, help)| Meaning::Unclear(help)))
+        .or_else(|| not_modelled().map(Meaning::NotModelled))?;
     Some(Title { meaning, level: None, unit: None, is_number: is_one_of(&NUMBERS) })
 }
 

@@ -78,6 +78,18 @@ const FILES: &[(&str, Is)] = &[
     ("no-titles.csv", Wrong(Format::Csv, "1:1", "the table has no titles")),
     ("kinds-of-lines.txt", Wrong(Format::Table, "2:1", "the table has no titles")),
     ("unclear-title.csv", Wrong(Format::Csv, "1:8", "the column `P` has several meanings")),
+    (
+        "groups.csv",
+        Wrong(Format::Csv, "1:21", "the column `component_id` groups tasks under a reservation"),
+    ),
+    (
+        "chances.csv",
+        Wrong(
+            Format::Csv,
+            "1:18",
+            "the column `Probability` is a probability, and deadlines are guaranteed for all jobs or not at all",
+        ),
+    ),
     ("thousands.csv", Wrong(Format::Csv, "2:6", "`1,500` is 1.500 or 1500")),
     ("no-unit.md", Wrong(Format::Table, "3:10", "`C`: a time needs a unit")),
     ("aperiodic.csv", Wrong(Format::Csv, "3:1", "`A` is not a way to release jobs")),
