@@ -5,6 +5,7 @@ mod circles;
 mod citations;
 mod doors;
 mod kinds;
+mod licences;
 mod manifests;
 mod names;
 mod papers;
