@@ -23,6 +23,14 @@ pub struct Kernel {
     image: PathBuf,
 }
 
+impl Kernel {
+    /// A kernel that was built, and not fetched.
+    #[must_use]
+    pub fn built(label: &str, image: PathBuf) -> Self {
+        Self { label: label.into(), package: image.display().to_string(), image }
+    }
+}
+
 /// The reason why no kernel could be booted: a sentence that begins with `skipped: needs`.
 pub struct Skipped(pub String);
 

@@ -13,6 +13,7 @@ mod doctor;
 mod ext;
 mod kernels;
 mod overheads;
+mod patched_kernels;
 mod promises;
 mod walk;
 
