@@ -81,6 +81,9 @@ example3() {
     dl_threads -g $CG/rt -c 2-4 -u 1000 -d 100 -p 990 -s $at tau1:70:100:-:per:0 tau2:70:100:-:per:0 tau3:70:100:-:per:0
     wait
     cat /tmp/tau4 /tmp/tau5
+    sleep 2
+    echo member >$CG/one/cpuset.cpus.partition
+    echo >$CG/one/cpuset.cpus
 }
 # Example 4: a thread that sleeps for 1 after each job gets 63 every 127 instead of every 100.
 example4() {

@@ -1,8 +1,8 @@
-//! Examples 5 to 8 of Tang, Anderson and Abeni, and the adversary of Example 5.
+//! Examples 3 to 8 of Tang, Anderson and Abeni, and the adversary of Example 5.
 #![expect(clippy::print_stderr, reason = "a test reports which kernels it used, and what it saw")]
 
-use super::{Figures, judge_sums};
-use layland_system_tests::{Booted, Kernel};
+use super::{Figures, boot, judge_sums, kernel, ready};
+use layland_system_tests::{Booted, Checks, Kernel, Skipped, past_the_harness};
 
 const HOGS: [&str; 2] = ["tau2", "tau4"];
 const TIED: [&str; 3] = ["tau1", "tau3", "tau5"];
@@ -92,4 +92,47 @@ pub(super) fn judge(kernel: &Kernel, booted: &Booted, units: u32) {
     assert!(lags.iter().flatten().all(|&lag| lag < 3_000), "{label}: slack: {lags:?}");
     assert!(slack.worst(&TIED, "worst_us") <= 100, "{label}: slack: tied threads");
     judge_sums(kernel, booted.ran("sums"), 0);
+}
+
+/// Example 3: a thread takes its deadline along to another domain, which is late then; the patches refuse
+/// that. Example 4: a thread that sleeps for 1 after each job of 63 gets them every 127 instead of every
+/// 100, on both.
+#[test]
+fn moves_and_sleeps_on_other_kernels() {
+    let run = || -> Result<(), Skipped> {
+        let (guest, spend) = ready()?;
+        let kernel = kernel(Checks::Few, spend)?;
+        let commands = [
+            ("setup", "setup"),
+            ("stock", "rules 0 950000"),
+            ("3-stock", "example3"),
+            ("4-stock", "example4"),
+            ("paper", "paper"),
+            ("3-paper", "example3"),
+            ("4-paper", "example4"),
+        ];
+        let commands = commands.map(|(name, line)| (name, line.to_owned()));
+        let booted = boot(&guest, &kernel, 5, &commands);
+        for rules in ["stock", "paper"] {
+            let run = |example: u32| Figures::of(booted.ran(&format!("{example}-{rules}")));
+            let (three, four) = (run(3), run(4));
+            let label = &kernel.label;
+            let moved = three.number("requests", "accepted");
+            let [mover, resident] = ["tau4", "tau5"].map(|name| three.number(name, "worst_us"));
+            let jobs = four.number("tau3", "jobs");
+            eprintln!(
+                "{label}: {rules}: example 3: {moved} moves, tau4 late by {mover} us, tau5 by {resident} us; \
+                 4: {jobs} jobs"
+            );
+            let is_stock = rules == "stock";
+            assert_eq!(moved, i64::from(is_stock), "{label}: {rules}");
+            assert!((30_000..45_000).contains(&mover), "{label}: {rules}: {mover} us");
+            assert_eq!(resident > 20_000, is_stock, "{label}: {rules}: {resident} us");
+            assert!(is_stock || resident < 2_000, "{label}: {rules}: {resident} us");
+            // Of 25 periods.
+            assert!((20..22).contains(&jobs), "{label}: {rules}: {jobs} jobs");
+        }
+        Ok(())
+    };
+    run().unwrap_or_else(|skipped| past_the_harness(&skipped.0));
 }
