@@ -203,23 +203,24 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
         return Err(Unfit::MostlyTorn { torn, jobs });
     }
     if taking.more.partial {
-        let all = with_partial(of);
+        let all = with_partial(seen, of);
         let arrivals = arrivals(&all).ok_or(Unfit::AtOnce)?;
         let plain = of_jobs(seen, thread, taking, (&[], &all), arrivals)?;
         return in_bursts(seen, taking, (&[], &all), plain);
     }
-    let (before, arrivals) = match steady(&of.jobs).ok_or(Unfit::AtOnce)? {
-        // A program that marks its jobs has said that the first one is a job.
-        (0, whole) if !of.is_marked => after_long_start(&of.jobs).unwrap_or((0, whole)),
-        found => found,
-    };
-    let jobs = of.jobs.split_at(before);
+    let joined = seen.joined(&of.jobs);
+    let (mut before, mut arrivals) = steady(&joined).ok_or(Unfit::AtOnce)?;
+    // A program that marks its jobs has said that the first one is a job.
+    if let Some((more, rest)) = after_long_start(&joined[before..]).filter(|_| !of.is_marked) {
+        (before, arrivals) = (before + more, rest);
+    }
+    let jobs = joined.split_at(before);
     let parts = of_jobs(seen, thread, taking, jobs, arrivals)?;
-    let Some(merged) = merged(&of.jobs, &parts.arrivals) else {
+    let Some(merged) = merged(&joined, &parts.arrivals) else {
         return in_bursts(seen, taking, jobs, parts);
     };
     let Merged { before, each, jobs: all, arrivals } = merged;
-    let whole = of_jobs(seen, thread, taking, (&of.jobs[..before], &all), arrivals)?;
+    let whole = of_jobs(seen, thread, taking, (&joined[..before], &all), arrivals)?;
     // A thread that sleeps within its jobs looks like a task with an arrival per wake-up, in which
     // each job is as long as the longest part.
     let load = |estimate: &Estimate| Rate::new(estimate.wcet.ns(), estimate.period.ns().max(1));
@@ -254,7 +255,7 @@ fn in_bursts(
 /// # Errors
 /// If the thread has no jobs.
 pub(super) fn guess(seen: &Observation, thread: usize, taking: &Taking) -> Result<Estimate, Unfit> {
-    let jobs = with_partial(&seen.threads[thread]);
+    let jobs = with_partial(seen, &seen.threads[thread]);
     if jobs.is_empty() {
         return Err(Unfit::FewJobs { jobs: 0 });
     }
@@ -263,11 +264,11 @@ pub(super) fn guess(seen: &Observation, thread: usize, taking: &Taking) -> Resul
 }
 
 /// Returns all jobs of a thread, complete or not.
-fn with_partial(of: &Thread) -> Vec<SeenJob> {
+fn with_partial(seen: &Observation, of: &Thread) -> Vec<SeenJob> {
     let partial = of.partial.iter().map(|partial| &partial.job);
     let mut all: Vec<SeenJob> = of.jobs.iter().chain(partial).cloned().collect();
     all.sort_by_key(|job| job.arrival);
-    all
+    seen.joined(&all).into_owned()
 }
 
 fn of_jobs(

@@ -116,7 +116,9 @@ pub(super) fn responses(seen: &Observation, chosen: &Chosen) -> Vec<Duration> {
         let thread = &seen.threads[task.thread];
         let jobs = thread.jobs.iter().chain(thread.partial.iter().map(|partial| &partial.job));
         let waits = thread.waits_since.map(|since| seen.over - since);
-        let took = jobs.map(|job| job.end.unwrap_or(seen.over) - job.arrival).chain(waits);
+        let took = jobs
+            .map(|job| job.end.unwrap_or_else(|| seen.seen_until(job.arrival)) - job.arrival)
+            .chain(waits);
         took.max().unwrap_or(Duration::ZERO).max(Duration::ZERO)
     };
     chosen.tasks.iter().map(longest).collect()

@@ -2,6 +2,7 @@
 
 use layland_model::{CpuId, CpuSet, Duration, Index, JobId, Service, Time};
 use layland_trace::{JobEnd, Labels, MarkKind, Trace};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Prefixes of the names of those kernel threads that can be real-time.
@@ -37,6 +38,9 @@ pub struct Observation {
     pub is_run: bool,
     /// The length of the trace.
     pub length: Duration,
+    /// The times between the captures of which the trace consists, in order. Their lengths count for
+    /// nothing.
+    pub gaps: Vec<(Time, Time)>,
     /// The unit of which all times are multiples.
     pub resolution: Duration,
     /// The tool that wrote the trace; `None` for a trace of ours.
@@ -65,6 +69,38 @@ impl Observation {
         };
         let threads = self.threads.iter().filter(is_real_time);
         threads.flat_map(|thread| thread.cpus.iter().collect::<Vec<CpuId>>()).collect()
+    }
+}
+
+impl Observation {
+    /// Returns the end of the capture in which a time lies.
+    pub(super) fn seen_until(&self, at: Time) -> Time {
+        let gap = self.gaps.iter().find(|(from, _)| at <= *from);
+        gap.map_or(self.over, |&(from, _)| from)
+    }
+
+    /// Returns jobs as if their captures followed each other, with the median gap between the last
+    /// arrival of a capture and the first of the next one.
+    pub(super) fn joined<'j>(&self, jobs: &'j [SeenJob]) -> Cow<'j, [SeenJob]> {
+        let firsts = self.gaps.iter().map(|&(_, to)| jobs.partition_point(|job| job.arrival < to));
+        let mut firsts: Vec<usize> = firsts.filter(|&at| at > 0 && at < jobs.len()).collect();
+        firsts.dedup();
+        let within = (1..jobs.len()).filter(|at| !firsts.contains(at));
+        let mut within: Vec<Duration> =
+            within.map(|at| jobs[at].arrival - jobs[at - 1].arrival).collect();
+        within.sort_unstable();
+        let Some(&usual) = within.get(within.len() / 2).filter(|_| !firsts.is_empty()) else {
+            return Cow::Borrowed(jobs);
+        };
+        let mut joined = jobs.to_vec();
+        for first in firsts {
+            let shift = joined[first].arrival - (joined[first - 1].arrival + usual);
+            for job in &mut joined[first..] {
+                job.arrival = job.arrival - shift;
+                job.end = job.end.map(|end| end - shift);
+            }
+        }
+        Cow::Owned(joined)
     }
 }
 

@@ -105,11 +105,6 @@ pub(super) struct Lines<'a> {
     pub first_unknown: Option<usize>,
 }
 
-/// A time without events is a gap if it is at least
-/// this long, and this many times as long as the rest.
-const GAP_NS: i64 = 1_000_000_000;
-const GAP_TIMES: i64 = 10;
-
 impl Lines<'_> {
     /// Removes the events before the first and after the last event
     /// of the scheduler: some tools begin with a line at time 0.
@@ -121,17 +116,6 @@ impl Lines<'_> {
             self.events.truncate(last + 1);
             self.events.drain(..first);
         }
-    }
-
-    /// Returns the longest time without events, if it is much longer than the rest of the trace.
-    pub(super) fn gap(&self) -> Option<(i64, i64)> {
-        let (first, last) = (self.events.first()?.at, self.events.last()?.at);
-        let apart = |pair: &[Event<'_>]| pair[1].at.saturating_sub(pair[0].at);
-        let widest = self.events.windows(2).max_by_key(|pair| apart(pair))?;
-        let gap = apart(widest);
-        let rest = last.saturating_sub(first).saturating_sub(gap);
-        let is_gap = gap >= GAP_NS && gap >= rest.saturating_mul(GAP_TIMES);
-        is_gap.then(|| (widest[0].at, widest[1].at))
     }
 }
 

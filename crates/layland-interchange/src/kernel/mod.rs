@@ -38,6 +38,7 @@
 //! Without a task set the deadlines are unknown, and are set to [`NO_DEADLINE`].
 
 mod count;
+mod gaps;
 mod import;
 mod line;
 mod marker;

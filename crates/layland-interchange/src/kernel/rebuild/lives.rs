@@ -1,5 +1,6 @@
 //! Collects what the events show of the threads of tasks and of their jobs, before they form a run.
 
+use super::super::gaps::gaps;
 use super::super::import::Begins;
 use super::super::line::{Event, EventKind, NamedThread, StateAfter};
 use super::super::marker::Marker;
@@ -30,6 +31,8 @@ pub(super) struct Life {
     pub(super) wakes: Vec<Woken>,
     /// The times and CPUs at which the kernel stopped it because its reservation was used up.
     pub(super) throttled: Vec<(i64, u32)>,
+    /// The times without events between the captures of the text.
+    pub(super) gaps: Vec<(i64, i64)>,
     /// The time of its last wake-up, if it has not run since.
     pub(super) awake: Option<i64>,
 }
@@ -192,9 +195,15 @@ pub(in super::super) fn never_left<'a>(events: &[Event<'a>]) -> BTreeMap<(u32, u
 /// there. By default it is taken to have begun as early as possible if its wake-up is in the trace,
 /// and as late as possible otherwise.
 pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> Lives<'a> {
-    let begin = events.first().map_or(0, |event| event.at);
+    let mut begin = events.first().map_or(0, |event| event.at);
     let mut reader = LifeReader::new(events, tasks, begins);
+    let gaps = gaps(events);
+    let mut next_gap = gaps.iter().copied().peekable();
     for event in events {
+        if let Some((from, to)) = next_gap.next_if(|&(_, to)| event.at >= to) {
+            reader.leave(from);
+            begin = to;
+        }
         let seen = match &event.kind {
             EventKind::Switch { prev, .. } => *prev,
             EventKind::Wake { .. }
@@ -217,7 +226,9 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
             EventKind::Mark(_) | EventKind::Other => {}
         }
     }
-    reader.end(events.last().map_or(0, |event| event.at))
+    let mut lives = reader.end(events.last().map_or(0, |event| event.at));
+    lives.of_tasks.iter_mut().for_each(|life| life.gaps.clone_from(&gaps));
+    lives
 }
 
 /// The state of the CPUs and threads between two events.
@@ -359,16 +370,25 @@ impl<'e, 'a> LifeReader<'e, 'a> {
         }
     }
 
-    /// Ends the trace.
-    fn end(mut self, end: i64) -> Lives<'a> {
-        for (cpu, Holder { pid, since, .. }) in self.on {
+    /// Ends a capture: nothing is known of what follows, not even which threads are ready.
+    fn leave(&mut self, end: i64) {
+        for (cpu, Holder { pid, since, .. }) in std::mem::take(&mut self.on) {
             if let Some(task) = self.tasks.of(pid) {
                 let run =
                     HeldCpu { cpu, start: since, end, left: None, priority: None, unexplained: 0 };
                 self.found.of_tasks[task.index()].runs.push(run);
             }
         }
-        for (task, by) in self.woken {
+        self.ready.clear();
+        self.early.clear();
+        self.woken.clear();
+    }
+
+    /// Ends the trace.
+    fn end(mut self, end: i64) -> Lives<'a> {
+        let woken = std::mem::take(&mut self.woken);
+        self.leave(end);
+        for (task, by) in woken {
             self.found.of_tasks[task.index()].awake = Some(by.at);
         }
         self.found

@@ -4,6 +4,7 @@
 //! by their sleeps. Jobs whose beginnings are not in the trace are left out. So is the execution of
 //! a thread when it is born, before it first sleeps, and when it dies.
 
+use super::super::gaps::gaps;
 use super::super::import::{Begins, ReadError};
 use super::super::line::{Event, EventKind, Lines, NamedThread, StateAfter};
 use super::super::marker::Marker;
@@ -86,6 +87,9 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
     if !has_wakes && known.is_empty() {
         remarks.push("no wake-ups are traced: jobs arrive when they first run".to_owned());
     }
+    let between = gaps(events);
+    let gaps: Vec<(Time, Time)> =
+        between.iter().map(|&(from, to)| (clock.clamped(from), clock.clamped(to))).collect();
     let is_fine = events.iter().any(|event| event.at % 1_000 != 0);
     Ok(Observation {
         threads,
@@ -96,7 +100,8 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
         is_run: begin.is_some(),
         // The length excludes a time in which nothing was recorded.
         length: over.since_start()
-            - lines.gap().map_or(Duration::ZERO, |(from, to)| Duration::from_ns(to - from)),
+            - gaps.iter().fold(Duration::ZERO, |sum, &(from, to)| sum + (to - from)),
+        gaps,
         resolution: Duration::from_ns(if is_fine { 1 } else { 1_000 }),
         dialect: Some(lines.dialect.name()),
         lost: lines.lost,

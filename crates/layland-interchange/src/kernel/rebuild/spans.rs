@@ -1,7 +1,7 @@
 //! Delimits the jobs of a thread: by its marks, or else by its sleeps.
 
 use super::super::line::StateAfter;
-use super::lives::{KnownJob, Life, Pause, Woken};
+use super::lives::{HeldCpu, KnownJob, Life, Pause, Woken};
 use layland_model::{JobId, TaskId};
 use layland_trace::JobEnd;
 use std::collections::BTreeMap;
@@ -74,7 +74,20 @@ pub(super) fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut wakes = life.wakes.iter().peekable();
     let mut open: Option<Span> = None;
+    let mut gaps = life.gaps.iter().peekable();
+    let mut last: Option<&HeldCpu> = None;
     for run in &life.runs {
+        let mut is_cut = spans.is_empty();
+        while gaps.next_if(|&&(_, to)| to <= run.start).is_some() {
+            is_cut = true;
+            // The end of the job is not in the trace, so it has no deadline to miss.
+            if let (Some(mut span), Some(last)) = (open.take(), last) {
+                span.to = last.end;
+                span.end = Some((last.end, JobEnd::Left));
+                spans.push(span);
+            }
+        }
+        last = Some(run);
         // If a run is missing, its wake-up must not be attributed to another run.
         let mut woken = None;
         while let Some(next) = wakes.next_if(|woken| woken.ran <= run.start) {
@@ -88,7 +101,7 @@ pub(super) fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
             to: i64::MAX,
             end: None,
             // After a job that ended there was a sleep, whether or not its end was traced.
-            is_begin_seen: woken.is_some() || !spans.is_empty(),
+            is_begin_seen: woken.is_some() || !is_cut,
             woken,
             begun: run.start,
             is_marked: false,

@@ -1,6 +1,7 @@
 //! Counts how often a thread waited for its CPU although another one would have been free for it.
 //! This distinguishes a thread that may use only one CPU from one that merely never moved.
 
+use super::super::gaps::gaps;
 use super::super::line::{Event, EventKind, StateAfter};
 use super::super::threads::Tasks;
 use layland_model::{Index, TaskId};
@@ -30,7 +31,13 @@ pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<BTreeMap<u32, u64>> {
     let mut cpus: BTreeMap<u32, Holder> = BTreeMap::new();
     // By thread, the beginning of its wait.
     let mut waiting: BTreeMap<u32, i64> = BTreeMap::new();
+    let gaps = gaps(events);
+    let mut gaps = gaps.iter().peekable();
     for event in events {
+        if gaps.next_if(|&&(_, to)| to <= event.at).is_some() {
+            cpus.clear();
+            waiting.clear();
+        }
         match &event.kind {
             EventKind::Wake { thread, .. } => {
                 waiting.entry(thread.pid).or_insert(event.at);

@@ -1,5 +1,6 @@
 //! Describes the doubts about a text in words: the missing events and their positions.
 
+use super::super::gaps::gaps;
 use super::super::line::Lines;
 use super::super::threads::Tasks;
 use super::lives::{Life, Misfit, Missed};
@@ -78,9 +79,14 @@ pub(super) fn damages(lines: &Lines, misfits: &[Misfit<'_>]) -> Vec<String> {
             remarks.push(format!("others that do not fit: {}{more}", others.join(", ")));
         }
     }
-    if let Some((from, to)) = lines.gap() {
+    let gaps = gaps(&lines.events);
+    if let Some(&(from, to)) = gaps.first() {
         let (from, to) = (seconds(from), seconds(to));
-        remarks.push(format!("there is no event from {from} to {to}: are these two traces?"));
+        let count = match gaps.len() {
+            1 => "two".to_owned(),
+            more => (more + 1).to_string(),
+        };
+        remarks.push(format!("there is no event from {from} to {to}: are these {count} traces?"));
     }
     if let Some(line) = lines.first_unknown {
         let count = lines.unknown;
