@@ -363,7 +363,7 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     let damaged = pipeline().replacen("sched_switch: prev_comm=sensor", "sched_switch: x", 1);
     let (exit, _, err) = infer(&damaged, &[]);
     assert_eq!(exit, 6);
-    assert!(err.contains("1 lines are not events, the first is line"), "{err}");
+    assert!(err.contains("1 line is not an event: line"), "{err}");
 }
 
 /// Loops of the class SCHED_IDLE, one for each CPU: some virtual machines do not trace events while

@@ -46,7 +46,10 @@ pub(super) fn words(
                 0 => "no event is known to be lost".to_owned(),
                 lost => format!("{} lost", counted(lost, "event")),
             },
-            format_args!("{} no events", are(seen.unknown_lines, "line")),
+            match seen.unknown_lines {
+                1 => "1 line is not an event".to_owned(),
+                count => format!("{count} lines are not events"),
+            },
         ));
     }
     if chosen.tasks.iter().any(|task| !seen.threads[task.thread].is_marked) {
@@ -87,11 +90,6 @@ pub(super) fn words(
         of_task(seen, estimate, chain.zip(producer), taking)
     });
     Words { head, tasks: tasks.collect() }
-}
-
-/// `1 line is`, `2 lines are`.
-fn are(count: u64, noun: &str) -> String {
-    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
 fn of_task(

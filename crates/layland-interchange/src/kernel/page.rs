@@ -17,11 +17,12 @@ impl Page {
         Some(Page { trace: from..from + length })
     }
 
-    /// Returns a line of the trace. In older pages the text is a string of a script, whose lines end
-    /// with `\n\`.
+    /// Returns a line of the trace, without the tag that ends it. In older pages the text is a string
+    /// of a script, whose lines end with `\n\`.
     pub(super) fn line<'t>(&self, text: &str, line: &'t str) -> Option<&'t str> {
         let at = line.as_ptr() as usize - text.as_ptr() as usize;
-        let line = self.trace.contains(&at).then_some(line)?.trim_end();
+        let own = self.trace.end.checked_sub(at).filter(|_| self.trace.contains(&at))?;
+        let line = line.get(..own).unwrap_or(line).trim_end();
         Some(
             line.strip_suffix("\";").unwrap_or(line).trim_end_matches('\\').trim_end_matches("\\n"),
         )

@@ -271,7 +271,11 @@ fn a_trace_in_a_page_is_read_alone() {
     );
     let lines = TRACEFS.lines().map(|line| format!("{line}\\n\\\n")).collect::<String>();
     let string = format!("{head}<script>\nvar data = \"\\\n{lines}\\n\";\n</script>\n</html>\n");
-    for page in [script, string] {
+    // The tag may be indented, or follow the last event, and other scripts may have other data.
+    let other = "<script class=\"trace-data\">\n{\"traceEvents\": []}\n</script>\n";
+    let indented = script.replace("</script>\n</html>", &format!("  </script>\n{other}</html>"));
+    let at_end = script.replace("\n</script>\n</html>", "</script>\n</html>");
+    for page in [script, indented, at_end, string] {
         let import = read(&page, &of(&system)).unwrap();
         assert!(import.is_trustworthy(), "{:?}", import.remarks);
         assert_eq!(import.trace, alone.trace);

@@ -198,7 +198,7 @@ fn a_line_that_is_not_understood_is_counted_and_hides_no_message() {
     // Unread lines are reported in all cases.
     let (exit, _, err) = infer(&(varied(1_900) + "what is this\n"));
     assert_eq!(exit, 6, "{err}");
-    assert!(err.contains("1 lines are not events, the first is line"), "{err}");
+    assert!(err.contains("1 line is not an event: line"), "{err}");
     // A line with the time 0, or a second trace behind the first, does not count towards its
     // length.
     let stray = "dummy-0000 [000] 0.0: 0: trace_event_clock_sync: parent_ts=0.0\n".to_owned();

@@ -89,8 +89,10 @@ pub(super) fn damages(lines: &Lines, misfits: &[Misfit<'_>]) -> Vec<String> {
         remarks.push(format!("there is no event from {from} to {to}: are these {count} traces?"));
     }
     if let Some(line) = lines.first_unknown {
-        let count = lines.unknown;
-        remarks.push(format!("{count} lines are not events, the first is line {line}"));
+        remarks.push(match lines.unknown {
+            1 => format!("1 line is not an event: line {line}"),
+            count => format!("{count} lines are not events, the first is line {line}"),
+        });
     }
     remarks
 }
