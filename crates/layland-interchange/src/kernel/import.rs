@@ -191,6 +191,12 @@ pub enum ReadError {
         /// The number of the line, from 1.
         line: usize,
     },
+    /// A line is not an event because it lacks the name of the thread that was running.
+    #[error("line {line} does not name the thread that was running")]
+    NoName {
+        /// The number of the line, from 1.
+        line: usize,
+    },
     /// No thread is a task.
     #[error("no thread in the trace is a task")]
     NoTasks {
@@ -227,7 +233,7 @@ impl ReadError {
                  into text by `trace-cmd report -R` or `perf script`"
                     .to_owned()
             }
-            ReadError::NoCpu { .. } => {
+            ReadError::NoCpu { .. } | ReadError::NoName { .. } => {
                 "use perf script -F comm,tid,cpu,time,event,trace".to_owned()
             }
             ReadError::NoTasks { candidates, wanted } => {

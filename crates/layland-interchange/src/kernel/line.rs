@@ -125,7 +125,7 @@ pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
     // One loss may be reported at its position, in the header and in the footer.
     let (mut inline, mut head, mut foot) = (0u64, 0u64, 0u64);
     let mut dialect = None;
-    let mut without_cpu = None;
+    let mut lacking = None;
     let page = Page::of(text);
     for (index, line) in text.lines().enumerate() {
         let within = page.as_ref().map_or(Some(line), |page| page.line(text, line));
@@ -142,9 +142,7 @@ pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
             }
             lines.events.push(event);
         } else {
-            if without_cpu.is_none() && is_without_cpu(trimmed) {
-                without_cpu = Some(index + 1);
-            }
+            lacking = lacking.or_else(|| lack(trimmed, index + 1));
             lines.unknown += 1;
             lines.first_unknown.get_or_insert(index + 1);
         }
@@ -152,10 +150,8 @@ pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
     lines.lost = inline.max(head).max(foot);
     lines.dialect = dialect.unwrap_or_default();
     if lines.events.is_empty() {
-        return Err(match without_cpu {
-            Some(line) => ReadError::NoCpu { line },
-            None => ReadError::NoEvents { first_unknown_line: lines.first_unknown },
-        });
+        let none = ReadError::NoEvents { first_unknown_line: lines.first_unknown };
+        return Err(lacking.unwrap_or(none));
     }
     lines.events.sort_by_key(|event| event.at);
     lines.cut();
@@ -254,10 +250,22 @@ fn time(word: &str) -> Option<i64> {
     seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Returns true for a line of perf that lacks the CPU: `comm 7 12.000345: sched:..`.
-fn is_without_cpu(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    words.any(|word| time(word).is_some()) && words.next().is_some_and(|word| word.ends_with(':'))
+/// Returns what a line of perf lacks: the name in `7 [001] 12.000345: sched:..`, or the CPU in
+/// `comm 7 12.000345: sched:..`.
+fn lack(line: &str, number: usize) -> Option<ReadError> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|word| time(word).is_some())?;
+    words.get(at + 1).filter(|word| word.ends_with(':'))?;
+    let is_cpu = |word: &&str| {
+        let digits = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
+        digits.is_some_and(|digits| cpu_id(digits).is_some())
+    };
+    // Flags may follow the CPU.
+    let cpu = words[..at].iter().rposition(|word| is_cpu(&word));
+    Some(match cpu {
+        None => ReadError::NoCpu { line: number },
+        Some(_) => ReadError::NoName { line: number },
+    })
 }
 
 fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {

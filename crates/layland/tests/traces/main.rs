@@ -195,6 +195,10 @@ fn a_line_that_is_not_understood_is_counted_and_hides_no_message() {
     let (exit, _, err) = infer(&nameless);
     assert_eq!(exit, 3, "{err}");
     assert!(err.contains("use perf script -F comm,tid,cpu,time,event,trace"), "{err}");
+    assert!(err.contains("line 1 does not name the thread that was running"), "{err}");
+    // Without the CPU, that is what is missing.
+    let (exit, _, err) = infer(&format!("a     7 100.000010: {switch}\n"));
+    assert!(exit == 3 && err.contains("line 1 does not say on which CPU"), "{err}");
     // Unread lines are reported in all cases.
     let (exit, _, err) = infer(&(varied(1_900) + "what is this\n"));
     assert_eq!(exit, 6, "{err}");
