@@ -214,8 +214,8 @@ fn bursts_are_jitter_and_are_guaranteed() {
     for line in [
         "# Thread 41: likely, by 120 jobs; it comes in bursts.",
         "period = \"9.781ms\" # of bursts, up to the mean gap, 9.78 ms; least 1 ms, 95 % are at least 1 ms, most 40 ms",
-        "deadline = \"66.963ms\" # a period and twice the jitter: it is kept as long as a burst is over",
-        "jitter = \"28.591ms\" # the least with which the period allows every burst",
+        "deadline = \"66.99ms\" # a period and twice the jitter: it is kept as long as a burst is over",
+        "jitter = \"28.6ms\" # the least with which the period allows every burst",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }

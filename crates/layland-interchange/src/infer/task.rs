@@ -16,7 +16,7 @@ pub(super) fn tasks(seen: &Observation, chosen: &Chosen) -> Vec<Task> {
     let mut tasks = Vec::new();
     for (position, estimate) in chosen.tasks.iter().enumerate() {
         let thread = &seen.threads[estimate.thread];
-        let mut task = task(estimate, name(thread, &mut names), origin);
+        let mut task = task(estimate, name(thread, &mut names), origin, seen.dialect.is_some());
         task.rank = position as i64;
         task.priority = estimate.priority.map(i64::from).filter(|_| is_real_time);
         tasks.push(task);
@@ -56,23 +56,26 @@ pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
     starts.min()
 }
 
-fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
+fn task(estimate: &Estimate, name: String, origin: i64, is_measured: bool) -> Task {
     let mut task = Task::implicit(name, estimate.wcet, estimate.period);
+    // A longer jitter allows more. A measured one is not worth more digits.
+    let jitter = if is_measured { rounded_up(estimate.jitter, 4) } else { estimate.jitter };
     // For these a deadline at the end of the period would yield a wrong *no*. The later one still
     // checks that they keep up.
     let room = match estimate.arrivals.pattern {
         // A job is late by the jitter at most, and the next burst may come a period and the jitter
         // after the last one.
-        Pattern::Bursts { .. } => estimate.jitter * 2,
+        Pattern::Bursts { .. } => jitter * 2,
         // The deadlines of kernel threads do not matter, and these threads often run in bursts that
         // are too rare to be a pattern.
-        Pattern::Periodic { .. } | Pattern::Sporadic { .. } if is_of_kernel(&task.name) => {
-            estimate.jitter
-        }
+        Pattern::Periodic { .. } | Pattern::Sporadic { .. } if is_of_kernel(&task.name) => jitter,
         Pattern::Periodic { .. } | Pattern::Sporadic { .. } => Duration::ZERO,
     };
-    task.deadline = estimate.deadline.unwrap_or(estimate.period + room);
-    task.jitter = estimate.jitter;
+    task.deadline = estimate.deadline.unwrap_or_else(|| match room {
+        room if room == Duration::ZERO || !is_measured => estimate.period + room,
+        room => rounded_up(estimate.period + room, 4),
+    });
+    task.jitter = jitter;
     task.budget = estimate.reserved.map(|reserved| {
         let [.., longest] = estimate.execution.quantiles;
         // The WCET here includes the latency of the machine,
@@ -98,10 +101,19 @@ fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
             // Drawn from here, gaps have the mean that was seen.
             let [_, mean, _] = estimate.arrivals.gaps;
             let max = (mean - estimate.period).max(Duration::ZERO) * 2;
+            // It is drawn from, and bounds nothing.
+            let max = if is_measured { rounded_up(max, 3) } else { max };
             task.behaviour = Behaviour::Sporadic(Separation::Uniform { max });
         }
     }
     task
+}
+
+/// Rounds up to this many digits.
+fn rounded_up(length: Duration, digits: u32) -> Duration {
+    let ns = length.ns();
+    let unit = 10i64.pow(ns.max(1).ilog10().saturating_sub(digits - 1));
+    Duration::from_ns((ns / unit + i64::from(ns % unit > 0)) * unit)
 }
 
 /// Returns a name that is a single line and that no other task has.
