@@ -20,7 +20,7 @@ pub enum Wanted<'a> {
 /// The threads that become tasks, and why others do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// The tasks, sorted by priority, then by period.
+    /// The tasks, sorted by priority, then by period; those of a trace of ours in its order.
     pub tasks: Vec<Estimate>,
     /// Threads that were selected, or could have been, and do not become tasks.
     pub left_out: Vec<LeftOut>,
@@ -124,7 +124,13 @@ pub fn choose(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Chosen
     if chosen.by == Choice::RealTime {
         chosen.strangers(seen, taking);
     }
-    chosen.tasks.sort_by_key(|task| (task.priority.unwrap_or(i32::MAX), task.period, task.thread));
+    // A trace of ours has the order of its set, which breaks ties, and is checked against this set.
+    if seen.dialect.is_some() || !seen.is_run {
+        let key = |task: &Estimate| (task.priority.unwrap_or(i32::MAX), task.period, task.thread);
+        chosen.tasks.sort_by_key(key);
+    } else {
+        chosen.tasks.sort_by_key(|task| task.thread);
+    }
     chosen
 }
 

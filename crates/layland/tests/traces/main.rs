@@ -260,7 +260,7 @@ fn the_trace_of_an_inferred_set_is_checked_on_its_cpus() {
         assert_eq!(exit, 0);
         for policy in ["p-fp", "g-fp"] {
             let (exit, out, err) = said(&run(&[&check[..], &[policy]].concat()));
-            assert!(err.contains("the CPUs of the set are these of the trace: 1"), "{err}");
+            assert!(err.contains("the threads used CPU 1: taken as CPU 0 of the set"), "{err}");
             assert!(exit == 0 && out.contains("no violation"), "{out}");
         }
     }
@@ -273,6 +273,83 @@ fn the_trace_of_an_inferred_set_is_checked_on_its_cpus() {
     // A policy without a partition has nothing to choose.
     let (_, _, err) = said(&run(&[&check[..], &["g-fp"]].concat()));
     assert!(!err.contains("is held to the CPU"), "{err}");
+}
+
+/// The CPUs of a machine are not those of a set, which counts from 0.
+#[test]
+fn a_trace_is_checked_on_the_cpus_that_its_threads_used() {
+    let folder = folder("traces-cpus");
+    let (trace, set) = (folder.join("run.txt"), folder.join("set.toml"));
+    let check = |on: &str, cpus: usize, rest: &str, policy: &str| {
+        let text = varied(1_900).replace("[000]", &format!("[{on}]"));
+        std::fs::write(&trace, text).expect("the folder can be written");
+        let head = format!("layland = 1\n[platform]\ncpus = {cpus}\n");
+        let tasks = BOUNDS.split_once("[[task]]").expect("it has tasks").1;
+        let tasks = tasks.replace("wcet", &format!("{rest}wcet"));
+        std::fs::write(&set, format!("{head}[[task]]{tasks}")).expect("it can be written");
+        let (trace, set) = (name(&trace), name(&set));
+        let check = ["trace", "check", trace, "--set", set, "-p", policy, "--latency", "50us"];
+        said(&run(&check))
+    };
+    for policy in ["p-rm", "p-fp", "g-rm", "g-edf", "p-edf"] {
+        for (on, cpus) in [("000", 1), ("001", 1), ("017", 1), ("002", 2), ("005", 4)] {
+            // A global policy would use the other CPUs.
+            if cpus > 1 && policy.starts_with("g-") {
+                continue;
+            }
+            let (exit, out, err) = check(on, cpus, "", policy);
+            let number: usize = on.parse().expect("it is a number");
+            assert!(exit == 0 && out.contains("no violation"), "{policy} {on} {cpus}: {out}{err}");
+            let words = format!("the threads used CPU {number}: taken as CPU 0 of the set");
+            assert_eq!(err.contains(&words), number >= cpus, "{policy} {on} {cpus}: {err}");
+        }
+    }
+    // The program does not know the partition. The remedy is printed once.
+    for policy in ["p-rm", "p-fp", "p-edf"] {
+        let (exit, out, err) = check("001", 2, "", policy);
+        assert!(exit == 0 && out.contains("no violation"), "{policy}: {out}{err}");
+        let words = format!(
+            "{policy} puts audio on CPU 0, the trace shows it on CPU 1: write affinity = [1]"
+        );
+        assert_eq!(err.matches(&words).count(), 1, "{policy}: {err}");
+    }
+    // An affinity is one.
+    let (exit, out, _) = check("001", 2, "affinity = [0]\n", "p-rm");
+    assert!(exit == 1 && out.contains("runs on CPU 1"), "{out}");
+}
+
+/// A set that was inferred has upper bounds, also for the trace of a simulation that it is from.
+#[test]
+fn a_set_inferred_from_a_simulation_is_kept_by_its_trace() {
+    let folder = folder("traces-simulated");
+    let (set, trace, seen) =
+        (folder.join("set.toml"), folder.join("h.json"), folder.join("seen.toml"));
+    for varies in [true, false] {
+        let exec = |max: &str| match varies {
+            true => format!("exec = {{ model = \"uniform\", min = \"200us\", max = \"{max}\" }}"),
+            false => "exec = \"wcet\"".to_owned(),
+        };
+        let (slow, fast, mid) = (exec("5ms"), exec("1ms"), exec("2ms"));
+        for policy in ["p-rm", "g-rm", "g-edf", "p-edf"] {
+            // Not in the order of their periods.
+            let text = format!(
+                "layland = 1\n[platform]\ncpus = 2\n\
+                 [[task]]\nname = \"slow\"\nperiod = \"20ms\"\nwcet = \"5ms\"\n{slow}\n\
+                 [[task]]\nname = \"fast\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n{fast}\n\
+                 [[task]]\nname = \"mid\"\nperiod = \"8ms\"\nwcet = \"2ms\"\n{mid}\n"
+            );
+            std::fs::write(&set, text).expect("the folder can be written");
+            let (set, trace, seen) = (name(&set), name(&trace), name(&seen));
+            let sim = ["sim", set, "-p", policy, "--until", "1s", "-o", trace, "-q"];
+            let (exit, _, err) = said(&run(&sim));
+            assert_eq!(exit, 0, "{err}");
+            let (exit, _, err) = said(&run(&["trace", "infer", trace, "-o", seen]));
+            assert_eq!(exit, 0, "{err}");
+            let (exit, out, err) =
+                said(&run(&["trace", "check", trace, "--set", seen, "-p", policy]));
+            assert!(exit == 0 && out.contains("no violation"), "{policy} {varies}: {out}{err}");
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::document::{
     CheckDocument, DiffDocument, FirstDifference, Latencies, Source, StatsDocument,
 };
 use super::load::{self, Loaded};
+use super::numbers::{elsewhere, tie_to_cpus};
 use super::{loops, reserved};
 use crate::pages::figures;
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -13,10 +14,10 @@ use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::{self, Recorded};
 use crate::ui::table;
 use crate::ui::{chart, document, files, names, terminal};
-use layland_checker::{as_the_set_says, check_with};
+use layland_checker::{Demand, as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::shown::with_blanks;
-use layland_model::{CpuSet, Duration, InLevel, Index, ScheduleRule, System, TaskMap, counted};
+use layland_model::{Duration, InLevel, Index, ScheduleRule, System, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
@@ -73,25 +74,6 @@ fn doubts(loaded: &Loaded) -> Vec<Line> {
     remarks.map(|text| Line::new(Severity::Warning, text)).collect()
 }
 
-/// Ties each task without an affinity to the CPU on which a trace shows it, if it is one alone.
-/// Returns true if there is such a task.
-fn tie_to_cpus(system: &mut System, trace: &Trace) -> bool {
-    let mut seen: TaskMap<CpuSet> = TaskMap::filled(CpuSet::new(), system.tasks.len());
-    for segment in &trace.segments {
-        seen[segment.job.task].insert(segment.cpu);
-    }
-    let all = system.platform.all_cpus();
-    let mut is_tied = false;
-    for (task, cpus) in system.tasks.values_mut().zip(seen.values()) {
-        let is_choice = all.len() > 1 && task.affinity.is_none();
-        if is_choice && cpus.len() == 1 && cpus.is_subset(&all) {
-            task.affinity = Some(cpus.clone());
-            is_tied = true;
-        }
-    }
-    is_tied
-}
-
 pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     let Some(set) = load::set(&args.input)? else {
         return Err(Failure::usage("which task set is it a trace of?").help("--set FILE"));
@@ -104,8 +86,12 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     }
     let mut loaded = load::to_judge(&args.file, &args.input, Some(&set))?;
     loaded.tell();
-    if let Some(used) = loaded.number_cpus_as(&set.system) {
-        terminal::talk(&format!("the CPUs of the set are these of the trace: {used}"));
+    if let Some(words) = loaded.number_cpus_as(&set.system) {
+        terminal::talk(&words);
+    }
+    // The observed WCETs are upper bounds, also for the trace of a simulation.
+    if set.system.observed.is_some() {
+        loaded.demand = Demand::Bounded;
     }
     let mut is_deadline = false;
     let rule = match &args.policy {
@@ -135,6 +121,16 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             {
                 terminal::talk("each task is held to the CPU on which the trace shows it");
                 build(&system)?
+            } else if is_of_kernel && loaded.is_inferred {
+                // Nor does a program that writes no marks know the partition.
+                let elsewhere = elsewhere(&spec, &system, &loaded.trace, &rule);
+                elsewhere.iter().for_each(|words| terminal::warn(words, None));
+                let is_elsewhere = !elsewhere.is_empty();
+                if is_elsewhere && tie_to_cpus(&mut system, &loaded.trace) {
+                    build(&system)?
+                } else {
+                    rule
+                }
             } else {
                 rule
             }
@@ -159,6 +155,12 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     }
     let evidence = loaded.evidence(args.latency);
     let report = check_with(&loaded.trace, &set.system, &rule, MOST_SHOWN, &evidence);
+    let is_of_machine = loaded.is_of_kernel && args.latency == Duration::ZERO;
+    if let Some([.., longest]) = latencies(&loaded).filter(|_| is_of_machine && report.count > 0) {
+        terminal::talk(&format!(
+            "no --latency is given, so the time of the machine counts: it took up to {longest:#} from a wake-up to the CPU"
+        ));
+    }
     let missed = missed(&as_the_set_says(&loaded.trace, &set.system, &rule, &evidence));
     let verdict = |is_clean: bool, judged: Option<&reserved::Judged>| {
         let of_set = if is_clean { Exit::Yes } else { Exit::No };
