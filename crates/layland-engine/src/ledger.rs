@@ -296,7 +296,13 @@ impl<P: Policy, T> Ledger<P, T> {
     /// Returns the time of the next arrival, timer, request, expiry or end of a suspension.
     #[inline]
     pub fn next_time(&self) -> Time {
-        let mut next = self.arrivals.next().min(self.timers.next()).min(self.expiries.next());
+        self.arrivals.next().min(self.next_time_but_arrivals())
+    }
+
+    /// Returns the time of the next timer, request, expiry or end of a suspension.
+    #[inline]
+    pub fn next_time_but_arrivals(&self) -> Time {
+        let mut next = self.timers.next().min(self.expiries.next());
         if let Some(steps) = &self.steps {
             next = next.min(steps.next());
         }

@@ -33,10 +33,11 @@ pub mod smc;
 pub mod zss;
 
 use crate::shell::{Refusals, fixed_answer};
-use crate::{Action, Count, Event, Needs, Policy, Refusal, Schedules, State, TimerId};
+use crate::{Action, Count, Event, FixedOrder, Needs, Policy, Refusal, Schedules, State, TimerId};
 pub(crate) use info::policies;
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Duration, Group, Index, JobId, ScheduleRule, System, TaskId, TaskMap,
+    Time,
 };
 use mechanism::{Mechanism, Member, Pending, Processor};
 use std::collections::BTreeSet;
@@ -52,6 +53,8 @@ pub struct PerCpu<M> {
     /// was not analysed.
     left: BTreeSet<TaskId>,
     rule: ScheduleRule,
+    /// The priorities of the tasks, if the mechanism has fixed ones.
+    fixed: Option<FixedOrder>,
     refusals: Refusals,
 }
 
@@ -81,14 +84,38 @@ impl<M: Mechanism> PerCpu<M> {
             groups.push(Group { cpus: CpuSet::single(cpu), tasks });
         }
         let rule = ScheduleRule::MixedCriticality { groups, guaranteed: CpuSet::new() };
-        Ok(PerCpu {
+        let mut policy = PerCpu {
             name,
             processors: processors.into(),
             home,
             left: BTreeSet::new(),
             rule,
+            fixed: None,
             refusals: Refusals::default(),
-        })
+        };
+        policy.fixed = policy.order();
+        Ok(policy)
+    }
+
+    /// Returns the priorities of the tasks, if every CPU has fixed ones.
+    fn order(&self) -> Option<FixedOrder> {
+        let tasks = self.home.len();
+        let mut order = FixedOrder {
+            cpu_of: self.home.values().map(|&(cpu, _)| cpu).collect(),
+            place: TaskMap::filled(0, tasks),
+            patience: TaskMap::filled(None, tasks),
+            replaces: false,
+            yields: CpuMap::filled(false, self.processors.len()),
+        };
+        for (task, &(cpu, member)) in self.home.iter() {
+            let Processor { jobs, mechanism, .. } = &self.processors[cpu];
+            let own = mechanism.order()?;
+            // A policy that was built for its rule alone has no order.
+            order.place[task] = *own.place.get(member)?;
+            order.patience[task] = mechanism.patience(jobs, member).map(Duration::from_ns);
+            order.replaces |= own.replaces;
+        }
+        Some(order)
     }
 
     /// States in the rule that an analysis has accepted the tasks of these CPUs.
@@ -213,6 +240,9 @@ impl<M: Mechanism> Policy for PerCpu<M> {
         for (index, processor) in self.processors.values_mut().enumerate() {
             if processor.touched {
                 processor.decide(now, TimerId(index as u32), actions);
+                if let (Some(fixed), Some(own)) = (&mut self.fixed, processor.mechanism.order()) {
+                    fixed.yields[CpuId::from_index(index)] = own.yields;
+                }
             }
         }
         self.refusals.emit(actions);
@@ -234,5 +264,9 @@ impl<M: Mechanism> Policy for PerCpu<M> {
 
     fn counts(&self) -> Vec<Count> {
         Vec::new()
+    }
+
+    fn fixed_order(&self) -> Option<&FixedOrder> {
+        self.fixed.as_ref()
     }
 }

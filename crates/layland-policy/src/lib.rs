@@ -67,6 +67,7 @@ pub mod efdf;
 pub mod fair;
 pub mod fair_lateness;
 pub mod federated;
+mod fixed_order;
 mod highest_first;
 mod info;
 pub mod least_laxity;
@@ -85,6 +86,7 @@ mod spoken;
 mod state;
 pub mod top_first;
 
+pub use fixed_order::FixedOrder;
 pub use highest_first::{HighestFirst, Ties};
 pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 pub use layland_model::Note;

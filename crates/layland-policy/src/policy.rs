@@ -2,6 +2,7 @@
 //!
 //! Long because the events, the actions and their contract are read together.
 
+use crate::FixedOrder;
 use crate::refusal::Refusal;
 use crate::state::State;
 use layland_model::{
@@ -401,6 +402,13 @@ pub trait Policy: ClonePolicy + Send {
     fn is_highest_first(&self) -> bool {
         false
     }
+
+    /// Returns the fixed priorities by which a kernel can run jobs between its decisions; `None`, also
+    /// for a wrapper that forwards nothing, if the policy must be told of every release at once. The
+    /// answer is `Some` always or never.
+    fn fixed_order(&self) -> Option<&FixedOrder> {
+        None
+    }
 }
 
 /// The needs of a policy, which its engine must meet.
@@ -505,5 +513,8 @@ impl Policy for Box<dyn Policy> {
     }
     fn is_highest_first(&self) -> bool {
         (**self).is_highest_first()
+    }
+    fn fixed_order(&self) -> Option<&FixedOrder> {
+        (**self).fixed_order()
     }
 }

@@ -12,7 +12,7 @@
 //! next slice. A job is aborted when it has executed for `C_i(z_i)` in total, or when the next job
 //! of its task arrives before it completes. A budget is used only while its job runs.
 
-use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
+use super::mechanism::{Choice, Jobs, Mechanism, Order, Pending, highest, places};
 use crate::Note;
 use layland_model::{Duration, Time};
 pub use layland_offline::criticality::period_transformation::Slices;
@@ -28,6 +28,12 @@ impl Transformed {
     /// Returns the mechanism for an order of the tasks, highest priority first, and their slices.
     pub fn new(order: &[usize], slices: Vec<Slices>) -> Transformed {
         Transformed { place: places(order), slices }
+    }
+
+    /// Returns the index of the slice that a job is in now.
+    fn slice(&self, member: usize, job: &Pending, now: Time) -> i64 {
+        let Slices { count, length, .. } = self.slices[member];
+        ((now - job.release).ns() / length).clamp(0, count - 1)
     }
 
     /// Returns the end of the slice of a job; `None` for the last one.
@@ -50,10 +56,12 @@ impl Mechanism for Transformed {
 
     fn advance(&mut self, jobs: &mut Jobs, now: Time) {
         for member in 0..self.slices.len() {
-            let Slices { count, length, budget } = self.slices[member];
+            let Slices { length, budget, .. } = self.slices[member];
             let TransformedTask { own, task } = TransformedTask::of(jobs, member);
+            let Some(slice) = jobs.first(member).map(|job| self.slice(member, job, now)) else {
+                continue;
+            };
             let Some(job) = jobs.first_mut(member) else { continue };
-            let slice = ((now - job.release).ns() / length).clamp(0, count - 1);
             if slice > job.slice {
                 job.slice = slice;
                 job.granted = (job.executed + budget).min(own);
@@ -63,11 +71,13 @@ impl Mechanism for Transformed {
         }
     }
 
-    fn arrive(&mut self, jobs: &mut Jobs, _now: Time, arrivals: &[(usize, Pending)]) {
+    fn arrive(&mut self, jobs: &mut Jobs, now: Time, arrivals: &[(usize, Pending)]) {
         for &(member, job) in arrivals {
             jobs.abort_all(member);
             let granted = self.slices[member].budget.min(jobs.members()[member].own_bound());
-            jobs.admit(member, Pending { granted, ..job });
+            // A job that is received late has lost the budgets of the slices before.
+            let slice = self.slice(member, &job, now);
+            jobs.admit(member, Pending { granted, slice, ..job });
         }
     }
 
@@ -81,6 +91,12 @@ impl Mechanism for Transformed {
             |member: usize| jobs.first(member).is_some_and(|job| job.executed < job.granted);
         let member = highest(jobs, &self.place, has_budget)?;
         Some(Choice { member, limit: jobs.first(member).map(|job| job.granted) })
+    }
+
+    /// A job that has not run has lost nothing but the budgets of the slices before, whenever it is
+    /// received.
+    fn order(&self) -> Option<Order<'_>> {
+        Some(Order { place: &self.place, replaces: true, yields: false })
     }
 }
 

@@ -9,7 +9,7 @@
 //! A job that has executed for `C_i(z_i)` and is not complete is aborted. There are no other
 //! interventions. The jobs of one task run in the order of their releases.
 
-use super::mechanism::{Choice, Jobs, Mechanism, highest, places};
+use super::mechanism::{Choice, Jobs, Mechanism, Order, highest, places};
 use layland_model::Time;
 
 /// Fixed task priorities, with or without a cut-off.
@@ -35,5 +35,10 @@ impl Mechanism for FixedPriority {
         let member = highest(jobs, &self.place, |_| true)?;
         let limit = self.cut_off.then(|| jobs.members()[member].own_bound());
         Some(Choice { member, limit })
+    }
+
+    /// The order is all that there is: a job that cannot run changes nothing.
+    fn order(&self) -> Option<Order<'_>> {
+        Some(Order { place: &self.place, replaces: false, yields: false })
     }
 }

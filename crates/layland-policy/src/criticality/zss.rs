@@ -44,7 +44,7 @@
 //! With these repairs the top follows from all critical and late jobs, whatever the order of their
 //! events: the test kit compares it with that rule, decision by decision.
 
-use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
+use super::mechanism::{Choice, Jobs, Mechanism, Order, Pending, highest, places};
 use layland_model::{Duration, JobId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -91,6 +91,8 @@ pub struct ZeroSlack {
     late_jobs: Vec<usize>,
     /// Zero-slack instants and deadlines up to here have been processed.
     processed: Time,
+    /// True if the selected job is late.
+    runs_late: bool,
 }
 
 impl ZeroSlack {
@@ -104,18 +106,26 @@ impl ZeroSlack {
             heap: BinaryHeap::with_capacity(2 * order.len()),
             late_jobs: vec![0; order.len()],
             processed: Time::from_ns(i64::MIN),
+            runs_late: false,
         }
+    }
+
+    /// Returns the time after its release at which a job becomes critical and the time at which it
+    /// becomes late, if it does.
+    fn delays(&self, jobs: &Jobs, member: usize) -> (Option<i64>, Option<i64>) {
+        let task = &jobs.members()[member];
+        let zero_slack = self.zero_slack[member].filter(|&instant| instant < task.deadline);
+        let highest = jobs.members().iter().map(|member| member.criticality).max();
+        (zero_slack, (Some(task.criticality) < highest).then_some(task.deadline))
     }
 
     /// Returns the time at which a job becomes critical and the time at which it becomes late, if
     /// it does.
     fn instants(&self, jobs: &Jobs, member: usize, job: &Pending) -> (Option<Time>, Option<Time>) {
-        let task = &jobs.members()[member];
-        let zero_slack = self.zero_slack[member].filter(|&instant| instant < task.deadline);
-        let critical_at = |instant| job.deadline - Duration::from_ns(task.deadline - instant);
-        let highest = jobs.members().iter().map(|member| member.criticality).max();
-        let late_at = (Some(task.criticality) < highest).then_some(job.deadline);
-        (zero_slack.map(critical_at), late_at)
+        let (zero_slack, late) = self.delays(jobs, member);
+        let deadline = jobs.members()[member].deadline;
+        let critical_at = |instant| job.deadline - Duration::from_ns(deadline - instant);
+        (zero_slack.map(critical_at), late.map(|_| job.deadline))
     }
 
     /// Processes the instants of a job after `since`, up to `now`.
@@ -198,7 +208,21 @@ impl Mechanism for ZeroSlack {
                     .pending()
                     .filter(|&member| !is_suspended(member) && is_late(member))
                     .min_by_key(|&member| (Reverse(criticality(member)), place[member])),
-            })?;
+            });
+        self.runs_late = member.is_some_and(is_late);
+        let member = member?;
         Some(Choice { member, limit: Some(jobs.members()[member].own_bound()) })
+    }
+
+    /// A late job gives way to any other that is not suspended. A job that has not run has no effect
+    /// before it is critical or late.
+    fn order(&self) -> Option<Order<'_>> {
+        let (place, yields) = (&self.place[..], self.runs_late);
+        Some(Order { place, replaces: false, yields })
+    }
+
+    fn patience(&self, jobs: &Jobs, member: usize) -> Option<i64> {
+        let (zero_slack, late) = self.delays(jobs, member);
+        zero_slack.into_iter().chain(late).min()
     }
 }
