@@ -57,7 +57,7 @@ impl Checker<'_> {
         let mut jobs: Vec<usize> = (0..self.trace.jobs.len())
             .filter(|&index| group.tasks.contains(&self.trace.jobs[index].job.id.task))
             .collect();
-        jobs.sort_by_key(|&index| (self.trace.jobs[index].job.release, index));
+        jobs.sort_by_key(|&index| (self.trace.jobs[index].job.arrival, index));
         // The starts of the busy periods.
         let mut starts: Vec<Time> = Vec::new();
         // The end of the current busy period. True if, at that very instant, a job without demand
@@ -65,12 +65,13 @@ impl Checker<'_> {
         let mut until: Option<(Time, bool)> = None;
         for &index in &jobs {
             let record = &self.trace.jobs[index];
-            let release = record.job.release;
-            if until.is_none_or(|until| (release, false) >= until) {
-                starts.push(release);
+            // Not the release: an engine may tell its policy later of a job that cannot run.
+            let arrival = record.job.arrival;
+            if until.is_none_or(|until| (arrival, false) >= until) {
+                starts.push(arrival);
             }
             let end = record.end.map_or(over, |(at, _)| at);
-            until = until.max(Some((end, record.executed == Service::ZERO && end > release)));
+            until = until.max(Some((end, record.executed == Service::ZERO && end > arrival)));
         }
         let levels = self.system.levels.count();
         let overruns: Vec<Vec<Time>> =
@@ -86,7 +87,7 @@ impl Checker<'_> {
                 Some((_, JobEnd::Completed)) | None => Time::NEVER,
             };
             let level = self.system.tasks[job.id.task].criticality.level();
-            let since = starts[starts.partition_point(|&start| start <= job.release) - 1];
+            let since = starts[starts.partition_point(|&start| start <= job.arrival) - 1];
             let until = job.deadline.min(given_up) + self.latency;
             let before = |&at: &Time| at < since;
             let overruns = &overruns[level];
@@ -119,7 +120,7 @@ impl Checker<'_> {
                 continue;
             }
             let mut left = bound;
-            let mut instant = record.job.release;
+            let mut instant = record.job.arrival;
             for &(start, length) in &pieces[index] {
                 // A job with a bound of zero may overrun before it executes at all.
                 if left <= Duration::ZERO {
