@@ -43,7 +43,7 @@ pub use fifo::hosts::{Hosts, ManagerPlace};
 pub use fifo::outcome::Outcome;
 pub use fifo::prepare::{stretched, with_overrun};
 pub use fifo::raw::{RawMechanism, interruptions, measure};
-pub use fifo::run::{FifoOptions, LONGEST, run, supports};
+pub use fifo::run::{FifoOptions, LONGEST, Releases, run, supports};
 pub use kernel::markers::Markers;
 pub use kernel::recorder::Recorder;
 pub use kernel::tracefs;

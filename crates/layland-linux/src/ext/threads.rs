@@ -29,7 +29,7 @@ use crate::manager::overheads::Measured;
 use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_model::{CpuId, CpuMap, Index, Task, TaskId, TaskMap};
-use layland_policy::Refusal;
+use layland_policy::{FixedOrder, Refusal};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::cell::{Cell, RefCell};
@@ -435,6 +435,9 @@ impl<W: Work> Carrier for ExtThreads<'_, W> {
     fn limit(&mut self, cpu: CpuId, grant: Option<Grant>) {
         self.grants[cpu] = grant;
     }
+
+    /// Nothing to do: the mechanism runs the threads that were decided.
+    fn arrange(&mut self, _order: &FixedOrder) {}
 
     fn settle(&mut self, _measured: &mut Measured) {
         self.judge_guesses();

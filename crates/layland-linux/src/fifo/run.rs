@@ -6,20 +6,23 @@ use crate::fifo::hosts::Hosts;
 use crate::fifo::outcome::Outcome;
 use crate::fifo::threads::FifoThreads;
 use crate::fifo::worker::{self, SharedState};
+use crate::kernel::lock::has_priority_locks;
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
+use crate::kernel::timer::Timer;
 use crate::log::Log;
 use crate::machine::Awake;
 use crate::machine::changes::no_process;
 use crate::machine::disturbance::{self, Disturbance, Watch};
 use crate::machine::guardian::Guardian;
 use crate::machine::throttling::Throttling;
+use crate::manager::monitor::Monitor;
 use crate::manager::{Finished, Manager, Start};
 use layland_interchange::kernel::comm;
 use layland_model::{Behaviour, Duration, System, Time, counted};
-use layland_policy::{Policy, Speeds};
-use std::sync::Arc;
+use layland_policy::{FixedOrder, Policy, Speeds};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The longest run.
 pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -28,6 +31,8 @@ pub(crate) const TAIL: Duration = Duration::from_secs(5);
 /// The time from the creation of the threads to time zero.
 const LEAD_NS: i64 = 50_000_000;
 const WORKER_STACK: usize = 64 << 10;
+/// The stack of a worker that also works for the manager.
+const STEPPING_STACK: usize = 512 << 10;
 const MANAGER_STACK: usize = 1 << 20;
 /// The largest number of records per job in the estimate of the log's size: a policy that divides a
 /// period into dozens of slices writes several for each slice.
@@ -53,12 +58,33 @@ pub struct FifoOptions<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// The capacity of the log in records, instead of an estimate.
     pub log_records: Option<usize>,
+    /// Who releases and ends jobs.
+    pub releases: Releases,
+}
+
+/// Who releases and ends the jobs of a run, and tells the policy of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Releases {
+    /// The threads of the tasks, if the policy has a [fixed order](layland_policy::FixedOrder) for
+    /// which the kernel has enough priorities; otherwise the manager.
+    #[default]
+    ByThreads,
+    /// The manager.
+    ByManager,
 }
 
 impl FifoOptions<'_> {
     /// Returns the default options.
     pub fn new(duration: Duration, hosts: Hosts) -> FifoOptions<'static> {
-        FifoOptions { duration, seed: 0, hosts, markers: None, interrupt: None, log_records: None }
+        FifoOptions {
+            duration,
+            seed: 0,
+            hosts,
+            markers: None,
+            interrupt: None,
+            log_records: None,
+            releases: Releases::default(),
+        }
     }
 }
 
@@ -200,6 +226,8 @@ impl FifoRun<'_> {
         mut remarks: Vec<String>,
     ) -> Result<Outcome, RunError> {
         let log = log_for(self.system, self.options, &mut remarks);
+        let order = self.order(&*policy, &mut remarks)?;
+        let monitor = OnceLock::new();
         let no_thread = |error: &std::io::Error| {
             RunError::refused("failed to start a thread", error, no_process(error))
         };
@@ -212,12 +240,19 @@ impl FifoRun<'_> {
                 let shared = Arc::clone(&self.shared);
                 let markers = self.options.markers.clone();
                 let name = comm(&self.system.tasks[task].name).replace('\0', " ");
-                let worker = std::thread::Builder::new()
-                    .name(name)
-                    .stack_size(WORKER_STACK)
-                    .spawn_scoped(scope, move || worker::work(&shared, task, markers.as_ref()))
-                    .map_err(|error| no_thread(&error))?;
-                workers.push(worker);
+                let builder = std::thread::Builder::new().name(name);
+                let worker = match order {
+                    None => builder
+                        .stack_size(WORKER_STACK)
+                        .spawn_scoped(scope, move || worker::work(&shared, task, markers.as_ref())),
+                    Some(_) => {
+                        let monitor = &monitor;
+                        builder.stack_size(STEPPING_STACK).spawn_scoped(scope, move || {
+                            worker::work_by_itself(&shared, task, markers.as_ref(), monitor);
+                        })
+                    }
+                };
+                workers.push(worker.map_err(|error| no_thread(&error))?);
             }
             self.wait_for_workers();
             if let Err(error) = sys::lock_memory() {
@@ -250,9 +285,10 @@ impl FifoRun<'_> {
                 end: Time::ZERO + self.options.duration,
             };
             let (shared, hosts) = (&*self.shared, &self.options.hosts);
+            let (order, monitor) = (order.as_ref(), &monitor);
             let manager = std::thread::Builder::new()
                 .stack_size(MANAGER_STACK)
-                .spawn_scoped(scope, move || manage(start, shared, hosts))
+                .spawn_scoped(scope, move || manage(start, shared, hosts, order, monitor))
                 .map_err(|error| no_thread(&error))?;
             while !manager.is_finished() {
                 sys::sleep_until(sys::monotonic_ns() + 10_000_000);
@@ -281,6 +317,34 @@ impl FifoRun<'_> {
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
+    }
+
+    /// Returns the order of the policy by which threads release and end their jobs themselves; `None`
+    /// if the manager does it.
+    fn order(
+        &self,
+        policy: &dyn Policy,
+        remarks: &mut Vec<String>,
+    ) -> Result<Option<FixedOrder>, RunError> {
+        let order = match self.options.releases {
+            Releases::ByManager => None,
+            Releases::ByThreads => policy.fixed_order().cloned(),
+        };
+        let Some(order) = order else { return Ok(None) };
+        let lacks = if !FifoThreads::has_priorities_for(&order) {
+            "there are more tasks on a CPU than priorities"
+        } else if !has_priority_locks() {
+            "the kernel has no locks that lend priorities"
+        } else {
+            let timer = Timer::new();
+            let timer = timer.map_err(|error| {
+                RunError::refused("failed to make a timer", &error, String::new())
+            })?;
+            self.shared.timer.set(timer).expect("a run has one timer");
+            return Ok(Some(order));
+        };
+        remarks.push(format!("the manager releases and ends jobs for the threads: {lacks}"));
+        Ok(None)
     }
 
     fn wait_for_workers(&self) {
@@ -386,14 +450,20 @@ impl Drop for ReleaseAll<'_> {
 }
 
 /// Runs the manager's thread.
-fn manage(start: Start<'_>, shared: &SharedState, hosts: &Hosts) -> Result<Finished, RunError> {
+fn manage<'a>(
+    start: Start<'a>,
+    shared: &'a SharedState,
+    hosts: &'a Hosts,
+    order: Option<&FixedOrder>,
+    monitor: &OnceLock<Monitor<'a, FifoThreads<'a>>>,
+) -> Result<Finished, RunError> {
     sys::name_thread("layland-manager");
     sys::precise_timers();
     let own = Tid::own();
     let pinned = sys::pin(own, hosts.manager);
     let help = || "choose other CPUs with --on-cpus".to_owned();
     pinned.map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
-    let threads = FifoThreads::prepare(start.system, shared, &hosts.of)?;
+    let threads = FifoThreads::prepare(start.system, shared, &hosts.of, order)?;
     let mut manager = Manager::new(start, threads);
     manager.announce();
     sys::set_fifo(own, sys::MANAGER).map_err(|error| {
@@ -402,11 +472,14 @@ fn manage(start: Start<'_>, shared: &SharedState, hosts: &Hosts) -> Result<Finis
     })?;
     shared.manager.store(own.0, Ordering::Release);
     shared.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
-    let finished = manager.run();
+    let finished = match shared.timer.get() {
+        None => Some(manager.run()),
+        Some(timer) => monitor.get_or_init(|| Monitor::new(manager, timer)).manage(own),
+    };
     let _ = sys::set_ordinary(own);
     // Another thread may get this number soon.
     shared.manager.store(0, Ordering::Release);
-    Ok(finished)
+    finished.ok_or_else(|| RunError::unsupported("a thread panicked"))
 }
 
 #[cfg(test)]

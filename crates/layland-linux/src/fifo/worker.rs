@@ -6,13 +6,20 @@
 //! queue of one place with one producer and one consumer: a thread has one job at a time, and the
 //! manager releases the next one only after it has taken the report.
 //!
+//! If threads release and end their jobs themselves, a worker sleeps until its next release by its own
+//! timer, at the priority of its task, and works for the manager then and at the end of each job
+//! (`manager/monitor.rs`).
+//!
 //! Suspension: a thread that is demoted to [`WAIT`](crate::kernel::sys::WAIT) still runs if its CPU
 //! would idle. To prevent that, the manager sets `park` and sends [`park_signal`]; the handler
 //! waits until the manager clears the word. It only waits on a futex, which a signal handler may
 //! do.
 
+use crate::fifo::threads::FifoThreads;
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
+use crate::kernel::timer::Timer;
+use crate::manager::monitor::Monitor;
 use layland_model::{Index, JobId, TaskId};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -34,6 +41,9 @@ pub(crate) struct Post {
     pub demand: AtomicI64,
     /// The number of the job, for markers.
     pub seq: AtomicU64,
+    /// If threads release their jobs: the time of the next release. `i64::MAX` if there is none, or
+    /// while a job waits for its CPU.
+    pub rest_ns: AtomicI64,
     /// Nonzero while the signal handler waits here.
     pub park: AtomicU32,
     /// The number of dispatches, by which the thread notices that it runs again.
@@ -52,12 +62,20 @@ pub(crate) struct Post {
     pub done_used_ns: AtomicI64,
 }
 
+impl Post {
+    fn new() -> Post {
+        Post { rest_ns: AtomicI64::new(i64::MAX), ..Post::default() }
+    }
+}
+
 /// The state that all threads of a run share.
 #[derive(Debug)]
 pub(crate) struct SharedState {
     pub posts: Vec<Post>,
     /// The manager waits here; a thread with news increments it.
     pub bell: AtomicU32,
+    /// If threads release their jobs, the manager sleeps on this timer.
+    pub timer: OnceLock<Timer>,
     /// True when everything ends.
     pub quit: AtomicBool,
     /// True when the user wants the run to end now.
@@ -72,8 +90,9 @@ pub(crate) struct SharedState {
 impl SharedState {
     pub fn new(tasks: usize) -> SharedState {
         SharedState {
-            posts: (0..tasks).map(|_| Post::default()).collect(),
+            posts: (0..tasks).map(|_| Post::new()).collect(),
             bell: AtomicU32::new(0),
+            timer: OnceLock::new(),
             quit: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             tripped: AtomicBool::new(false),
@@ -90,6 +109,9 @@ impl SharedState {
     pub fn ring(&self) {
         self.bell.fetch_add(1, Ordering::Release);
         sys::wake(&self.bell);
+        if let Some(timer) = self.timer.get() {
+            timer.set(0);
+        }
     }
 
     /// Makes every thread ordinary, the manager first.
@@ -164,8 +186,8 @@ pub(crate) fn work(shared: &SharedState, task: TaskId, markers: Option<&Arc<Mark
         }
         gate = next;
         let demand = post.demand.load(Ordering::Relaxed);
-        if demand != NO_JOB {
-            execute(shared, post, gate, demand, task, markers);
+        if demand != NO_JOB && execute(post, gate, demand, task, markers) {
+            shared.ring();
         }
     }
     POST.set(std::ptr::null());
@@ -173,15 +195,67 @@ pub(crate) fn work(shared: &SharedState, task: TaskId, markers: Option<&Arc<Mark
     post.tid.store(0, Ordering::Release);
 }
 
-/// Executes the job of a generation, unless the manager aborts it.
-fn execute(
+/// Runs a worker that releases and ends its jobs itself, once there is a monitor.
+pub(crate) fn work_by_itself<'a>(
     shared: &SharedState,
+    task: TaskId,
+    markers: Option<&Arc<Markers>>,
+    monitor: &OnceLock<Monitor<'a, FifoThreads<'a>>>,
+) {
+    let post = shared.post(task);
+    let own = Tid::own();
+    sys::precise_timers();
+    POST.set(post);
+    post.tid.store(own.0, Ordering::Release);
+    let _ends = EndsRun(shared);
+    let mut gate = 0;
+    let mut is_over = false;
+    // The run is over when a step says so. Then this thread only waits to be released.
+    let step = || !monitor.get().is_some_and(|monitor| monitor.step(own, task));
+    while !shared.quit.load(Ordering::Acquire) {
+        let next = post.gate.load(Ordering::Acquire);
+        if next != gate {
+            gate = next;
+            let demand = post.demand.load(Ordering::Relaxed);
+            if demand != NO_JOB && execute(post, gate, demand, task, markers) {
+                is_over |= step();
+            }
+            continue;
+        }
+        let rest_ns = if is_over { i64::MAX } else { post.rest_ns.load(Ordering::Acquire) };
+        if rest_ns == i64::MAX {
+            sys::wait_while(&post.gate, gate);
+        } else if sys::monotonic_ns() < rest_ns {
+            sys::wait_while_until(&post.gate, gate, rest_ns);
+        } else {
+            is_over |= step();
+        }
+    }
+    POST.set(std::ptr::null());
+    post.tid.store(0, Ordering::Release);
+}
+
+/// Ends the run if its thread panics: the policy has panicked in the middle of a step.
+struct EndsRun<'a>(&'a SharedState);
+
+impl Drop for EndsRun<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Ordering::Release);
+            self.0.ring();
+        }
+    }
+}
+
+/// Executes the job of a generation. Returns true if it has ended and is reported, and false if the
+/// manager has aborted it.
+fn execute(
     post: &Post,
     gate: u32,
     demand: i64,
     task: TaskId,
     markers: Option<&Arc<Markers>>,
-) {
+) -> bool {
     let (start, start_cpu) = (sys::monotonic_ns(), sys::own_cpu_ns());
     post.started_ns.store(start, Ordering::Relaxed);
     post.started_cpu_ns.store(start_cpu, Ordering::Relaxed);
@@ -204,11 +278,10 @@ fn execute(
             post.done_used_ns.store(used, Ordering::Relaxed);
             // Last, because this store publishes the report in the words before it.
             post.done_gate.store(gate, Ordering::Release);
-            shared.ring();
-            return;
+            return true;
         }
         if post.gate.load(Ordering::Relaxed) != gate {
-            return;
+            return false;
         }
         let now = post.turn.load(Ordering::Acquire);
         if now != turn {

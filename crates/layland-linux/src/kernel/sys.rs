@@ -16,6 +16,17 @@ pub const RUN: i32 = 60;
 /// See [`MANAGER`].
 pub const WAIT: i32 = 1;
 
+/// Where the kernel runs threads by the priorities of their tasks: the priority of a thread that gives
+/// way to all others, that of the first task, and that of a thread while it changes the priorities of
+/// others.
+pub const YIELD: i32 = 2;
+/// See [`YIELD`].
+pub const FIRST: i32 = 97;
+/// See [`YIELD`].
+pub const CEILING: i32 = 98;
+/// The number of different priorities of tasks.
+pub const PLACES: usize = (FIRST - YIELD) as usize;
+
 /// A thread of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tid(pub i32);

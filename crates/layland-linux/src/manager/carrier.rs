@@ -16,7 +16,7 @@ use super::overheads::Measured;
 use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_model::{CpuId, JobId, Task, TaskId};
-use layland_policy::Refusal;
+use layland_policy::{FixedOrder, Refusal};
 
 /// A new job for a thread.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +145,9 @@ pub(crate) trait Carrier {
     fn raise(&mut self, task: TaskId, cpu: CpuId, measured: &mut Measured) -> Option<There>;
     /// Sets the remaining budget of the job on a CPU, if it has one. A carrier need not enforce it.
     fn limit(&mut self, cpu: CpuId, grant: Option<Grant>);
+    /// If the kernel runs the threads by the priorities of their tasks: makes each CPU run the thread
+    /// that it was given, whatever the priorities of the others are.
+    fn arrange(&mut self, order: &FixedOrder);
     /// Completes the changes of a decision.
     fn settle(&mut self, measured: &mut Measured);
     /// Leaves the CPU idle: no thread may run there. Returns true if a thread had to be stopped.
@@ -170,4 +173,17 @@ pub(crate) trait Carrier {
     fn offer(&mut self, table: &AnswerTable);
     /// Stops CPUs from acting by themselves, because the policy is about to receive an event.
     fn withdraw(&mut self);
+}
+
+/// A carrier whose threads release and end their jobs themselves: each of them may work for the
+/// manager.
+pub(crate) trait SelfReleasing: Carrier {
+    /// Announces who works for the manager now: the thread of this task, or the manager's own.
+    fn enter(&mut self, worker: Option<TaskId>);
+    /// Announces that the thread of the task has finished its work. From now on threads of higher
+    /// priority may run, also those that it has raised.
+    fn leave(&mut self);
+    /// Announces the time, by the clock of the carrier, at which the thread of a task releases its next
+    /// job; `i64::MAX` while its job is ready, or if there is no next one.
+    fn rest(&mut self, task: TaskId, until_ns: i64);
 }

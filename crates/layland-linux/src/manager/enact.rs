@@ -38,6 +38,11 @@ impl<C: Carrier> Manager<'_, C> {
             }
         }
         self.limit();
+        if self.are_self_releasing
+            && let Some(order) = self.ledger.policy.fixed_order()
+        {
+            self.carrier.arrange(order);
+        }
         self.carrier.settle(&mut self.measured);
         for index in 0..self.cpus.len() {
             let cpu = CpuId::from_index(index);

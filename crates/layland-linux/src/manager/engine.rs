@@ -163,7 +163,9 @@ impl<C: Carrier> Engine for Manager<'_, C> {
                 }
             }
             Event::Arrival { job, release, deadline } => {
-                self.measured.release.record((self.ledger.now - release).ns());
+                if self.is_prompt(job.task, release) {
+                    self.measured.release.record((self.ledger.now - release).ns());
+                }
                 Entry::Arrival { job, release, deadline }
             }
             Event::Measured { job, executed } => Entry::Measured { job, executed },
@@ -211,16 +213,18 @@ impl<C: Carrier> Engine for Manager<'_, C> {
     fn released(&mut self, id: TaskId) {
         let job = self.new_job(id);
         self.carrier.begin(id, job);
+        let is_prompt = self.is_prompt(id, self.ledger.tasks[id].job.release);
         let task = &mut self.ledger.tasks[id];
         (task.own.used, task.own.used_on) = (0, 0);
-        // If a job waited for its predecessor, the manager is not the reason for its latency.
-        task.own.fresh = !task.blocked;
+        // If a job waited for its predecessor, or for jobs of higher priority, the manager is not the
+        // reason for its latency.
+        task.own.fresh = !task.blocked && is_prompt;
         task.own.has_run = false;
         let Job { id: job, arrival, release, deadline } = task.job;
         // The job of a thread of another program lasts until the thread sleeps.
         let is_open = task.endless || self.ledger.streams[id].task().jobs == Some(0);
         let demand = (!is_open).then(|| Service::from_ns(task.demand));
-        if !task.blocked && self.ledger.schedules != Schedules::ArrivingJobs {
+        if !task.blocked && is_prompt && self.ledger.schedules != Schedules::ArrivingJobs {
             self.measured.release.record((self.ledger.now - release).ns());
         }
         self.note(Entry::Asked { job, arrival, demand });

@@ -29,6 +29,9 @@
 //! the policy for the next decisions ([`ahead`](layland_engine::ahead)). The policy receives the
 //! actions of CPUs as events, and its own decisions take precedence.
 //!
+//! If the policy has a fixed order, threads can release and end their jobs themselves, and the manager
+//! sleeps meanwhile: see `monitor.rs`.
+//!
 //! Nothing else here allocates once the run has begun, except for requests of the system. The
 //! allocations of the policy itself are not covered.
 
@@ -36,6 +39,8 @@ pub(crate) mod carrier;
 mod enact;
 mod engine;
 mod jobs;
+pub(crate) mod levels;
+pub(crate) mod monitor;
 pub(crate) mod overheads;
 #[cfg(test)]
 mod tests;
@@ -137,6 +142,9 @@ pub(crate) struct Manager<'a, C> {
     /// In this round: true if a job is released; and the time that the policy took for its events.
     releases: bool,
     heard_ns: i64,
+    /// True if the threads release and end their jobs themselves (`monitor.rs`).
+    are_self_releasing: bool,
+    is_log_full: bool,
 }
 
 /// The initial state of a manager.
@@ -192,6 +200,8 @@ impl<'a, C: Carrier> Manager<'a, C> {
             looked_ahead: false,
             releases: false,
             heard_ns: 0,
+            are_self_releasing: false,
+            is_log_full: false,
         }
     }
 
@@ -204,7 +214,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
         Time::from_ns(clock_ns - self.epoch_ns)
     }
 
-    fn absolute_ns(&self, at: Time) -> i64 {
+    pub fn absolute_ns(&self, at: Time) -> i64 {
         self.epoch_ns.saturating_add(at.ns())
     }
 

@@ -130,6 +130,11 @@ measured! {
     enact: "enactment",
     /// The time of one invocation of the manager: from its wake-up to its next sleep.
     invocation: "manager invocation",
+    /// The time that the thread of a task works at its release or at the end of its job, if threads do
+    /// that themselves: until it has the lock of the manager, and until it has given it back.
+    step: "release or end by the thread",
+    /// The time until such a thread has the lock.
+    lock: "wait for the lock",
     /// The time from the expiry of a release's timer to the first instruction of its job, if the
     /// decision for that release ran the job.
     dispatch: "dispatch latency",

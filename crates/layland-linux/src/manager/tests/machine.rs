@@ -6,7 +6,7 @@ use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_gen::Random;
 use layland_model::{CpuId, Task, TaskId, TaskMap};
-use layland_policy::Refusal;
+use layland_policy::{FixedOrder, Refusal};
 use std::cell::RefCell;
 
 /// A thread of the machine.
@@ -168,6 +168,7 @@ impl Carrier for Machine {
         None
     }
     fn limit(&mut self, _cpu: CpuId, _grant: Option<Grant>) {}
+    fn arrange(&mut self, _order: &FixedOrder) {}
     fn settle(&mut self, _measured: &mut Measured) {}
     fn acts_ahead(&self) -> bool {
         false

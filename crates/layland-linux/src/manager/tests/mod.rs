@@ -5,6 +5,7 @@
 mod ahead;
 mod kernel;
 mod machine;
+mod ordered;
 mod threads;
 
 use super::{Finished, Manager, Start};

@@ -10,7 +10,7 @@ use layland_engine::ahead::AnswerTable;
 use layland_engine::programs::Visit;
 use layland_gen::Random;
 use layland_model::{CpuId, CpuMap, Index, Task, TaskId, TaskMap};
-use layland_policy::Refusal;
+use layland_policy::{FixedOrder, Refusal};
 use std::cell::RefCell;
 
 /// The state of a thread.
@@ -366,6 +366,7 @@ impl Carrier for Threads {
     fn limit(&mut self, cpu: CpuId, grant: Option<Grant>) {
         self.state.get_mut().grants[cpu] = grant;
     }
+    fn arrange(&mut self, _order: &FixedOrder) {}
     fn settle(&mut self, _measured: &mut Measured) {
         let state = self.state.get_mut();
         state.judge_guesses();
