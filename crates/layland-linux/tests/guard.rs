@@ -3,8 +3,8 @@
 mod common;
 
 use common::{alone, task, try_run};
-use layland_model::{CpuId, Duration, ScheduleRule, System, Time};
-use layland_policy::{Action, Count, Event, Needs, Policy, State};
+use layland_model::{CpuId, CpuMap, Duration, ScheduleRule, System, TaskMap, Time};
+use layland_policy::{Action, Count, Event, FixedOrder, Needs, Policy, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,6 +25,8 @@ struct Broken {
     /// The scheduling class of the manager while it hangs, plus 1; 0 if it is unknown.
     class: Arc<AtomicU32>,
     broke: bool,
+    /// With an order, the threads of the tasks work for the manager.
+    order: Option<FixedOrder>,
 }
 
 fn monotonic_ns() -> i64 {
@@ -86,12 +88,29 @@ impl Policy for Broken {
     fn counts(&self) -> Vec<Count> {
         Vec::new()
     }
+    fn fixed_order(&self) -> Option<&FixedOrder> {
+        self.order.as_ref()
+    }
 }
 
-fn broken(fault: Fault) -> (Broken, Arc<AtomicU32>) {
+/// Returns a policy that breaks, in the manager or in the thread of the only task.
+fn broken(fault: Fault, in_thread: bool) -> (Broken, Arc<AtomicU32>) {
     let class = Arc::new(AtomicU32::new(0));
     let own = Arc::clone(&class);
-    (Broken { fault, queue: Vec::new(), class: own, broke: false }, class)
+    let order = FixedOrder {
+        cpu_of: TaskMap::filled(CpuId(0), 1),
+        place: TaskMap::filled(0, 1),
+        patience: TaskMap::filled(None, 1),
+        replaces: false,
+        yields: CpuMap::filled(false, 1),
+    };
+    let order = in_thread.then_some(order);
+    (Broken { fault, queue: Vec::new(), class: own, broke: false, order }, class)
+}
+
+/// Returns a system of one task, whose thread counts as one of the run.
+fn system() -> System {
+    System::new(1, vec![task("layland-a", 5, 20)])
 }
 
 /// Returns the number of threads of runs.
@@ -104,24 +123,29 @@ fn threads() -> usize {
 #[test]
 fn the_watchdog_demotes_a_manager_that_hangs() {
     let _alone = alone();
-    let system = System::new(1, vec![task("a", 5, 20)]);
-    let (policy, class) = broken(Fault::Hangs);
-    let Some(outcome) = try_run(&system, Box::new(policy), Duration::from_secs(20)) else { return };
-    assert!(outcome.doubts[0].starts_with("the watchdog"), "{:?}", outcome.doubts);
-    assert!(outcome.end < Time::from_ms(15_000), "{}", outcome.end);
-    assert_eq!(class.load(Ordering::Acquire), 1, "the manager was ordinary in the end");
+    for in_thread in [false, true] {
+        let (policy, class) = broken(Fault::Hangs, in_thread);
+        let duration = Duration::from_secs(20);
+        let Some(outcome) = try_run(&system(), Box::new(policy), duration) else { return };
+        assert!(outcome.doubts[0].starts_with("the watchdog"), "{:?}", outcome.doubts);
+        assert!(outcome.end < Time::from_ms(15_000), "{}", outcome.end);
+        let class = class.load(Ordering::Acquire);
+        assert_eq!(class, 1, "it was ordinary in the end, in the thread of the task: {in_thread}");
+        assert_eq!(outcome.measured.step.count() > 0, in_thread);
+    }
 }
 
 #[test]
 fn a_panic_of_the_policy_ends_every_thread() {
     let _alone = alone();
-    let system = System::new(1, vec![task("a", 5, 20)]);
-    let (policy, _) = broken(Fault::Panics);
-    let run = std::panic::AssertUnwindSafe(|| {
-        try_run(&system, Box::new(policy), Duration::from_secs(20)).is_some()
-    });
-    match std::panic::catch_unwind(run) {
-        Ok(ran) => assert!(!ran, "the policy did not panic"),
-        Err(_) => assert_eq!(threads(), 0, "threads are left"),
+    for in_thread in [false, true] {
+        let (policy, _) = broken(Fault::Panics, in_thread);
+        let run = std::panic::AssertUnwindSafe(|| {
+            try_run(&system(), Box::new(policy), Duration::from_secs(20)).is_some()
+        });
+        match std::panic::catch_unwind(run) {
+            Ok(ran) => assert!(!ran, "the policy did not panic"),
+            Err(_) => assert_eq!(threads(), 0, "threads are left"),
+        }
     }
 }

@@ -258,6 +258,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
     /// Like [`run`](Self::run), but also returns the carrier.
     pub fn run_with_carrier(mut self) -> (Finished, C) {
         rounds::begin(&mut self);
+        let mut due_ns = i64::MAX;
         let log_full = loop {
             // Read the news before the reports, so that later news ends the wait below.
             let heard = self.carrier.news();
@@ -276,9 +277,12 @@ impl<'a, C: Carrier> Manager<'a, C> {
             let next = self.next_time();
             let wake_at = self.absolute_ns(next);
             self.carrier.expect_awake_by(wake_at);
-            if self.ledger.events > before {
+            // A look at a budget that is not used up is an invocation, too. News that was read before is
+            // none.
+            if self.ledger.events > before || woke >= due_ns {
                 self.measured.invocation.record(self.carrier.clock_ns() - woke);
             }
+            due_ns = wake_at;
             if self.carrier.acts_ahead() && (self.ledger.events > before || !self.looked_ahead) {
                 self.look_ahead(heard, wake_at);
             }

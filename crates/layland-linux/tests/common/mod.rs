@@ -1,7 +1,9 @@
 //! Shared helpers of the tests on real threads. Only one of these tests runs at a time: they need
 //! whole CPUs.
 
-use layland_linux::{FifoOptions, Hosts, ManagerPlace, Outcome, RunError, run, usable_cpus};
+use layland_linux::{
+    FifoOptions, Hosts, ManagerPlace, Outcome, Releases, RunError, run, usable_cpus,
+};
 use layland_model::{Duration, Service, System, Task};
 use layland_policy::Policy;
 
@@ -20,8 +22,18 @@ pub fn options(cpus: usize, duration: Duration) -> Result<FifoOptions<'static>, 
 
 /// Runs a system, or reports why that is not possible.
 pub fn try_run(system: &System, policy: Box<dyn Policy>, duration: Duration) -> Option<Outcome> {
+    try_run_by(system, policy, duration, Releases::default())
+}
+
+/// Like [`try_run`], with the choice who releases and ends jobs.
+pub fn try_run_by(
+    system: &System,
+    policy: Box<dyn Policy>,
+    duration: Duration,
+    releases: Releases,
+) -> Option<Outcome> {
     let result = options(system.platform.cpu_count(), duration)
-        .and_then(|options| run(system, policy, &options));
+        .and_then(|options| run(system, policy, &FifoOptions { releases, ..options }));
     match result {
         Ok(outcome) => Some(outcome),
         Err(RunError::Refused { .. }) => {
