@@ -85,8 +85,7 @@ impl Experiment {
         metrics.chain(self.figures.iter().map(|figure| &figure.y)).any(|name| name == SWITCHES)
     }
 
-    /// One line for the head of every output file: version, experiment, number of sets, horizon,
-    /// seed.
+    /// One line for the head of every output file: version, experiment, sets, horizon, seed.
     pub fn provenance(&self) -> String {
         let horizon = match self.horizon {
             Horizon::At(at) => format!("{}", at.since_start()),
@@ -156,9 +155,8 @@ pub struct TimingClaim {
     pub ratio: Option<(f64, f64)>,
 }
 
-/// A measurement on real threads of this machine: some systems of each point of a grid run under
-/// each of its policies. The lengths of their busy periods are measured, and the contributions to
-/// them.
+/// A measurement on real threads: some systems of each point of a grid run under each of its policies.
+/// The lengths of their busy periods are measured, and the contributions to them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threads {
     /// The index of the grid. The values of its first axis are the x of the figure.
@@ -173,6 +171,8 @@ pub struct Threads {
     pub accepted_by: Vec<String>,
     /// Jobs execute for their bound of this level; by default for their drawn execution time.
     pub level: Option<Criticality>,
+    /// The timers of the manager where threads release and end their jobs themselves.
+    pub timers: crate::timers::ManagerTimers,
     /// The maximum number of threads whose priorities a separate measurement changes at once.
     pub moved: usize,
     /// The values that the source reports.

@@ -59,6 +59,7 @@ mod structure;
 mod systems;
 mod table;
 mod threads;
+mod timers;
 mod timing;
 
 pub use claim::{Judged, JudgedPoint, Judgement, Method, Sampled, judge, judge_of};
@@ -85,4 +86,5 @@ pub use shard::BUILD;
 pub use systems::Systems;
 pub use table::{claims_text, figure_text, table_text};
 pub use threads::{Costs, Move, ThreadRun, ThreadRuns, Times, write_threads};
+pub use timers::ManagerTimers;
 pub use timing::{JudgedStatistic, JudgedTimes, TimedPoint, Timings, time};

@@ -59,13 +59,17 @@ fn a_wrong_description_of_runs_is_pointed_at() {
     let report = wrong(&[
         ("\"RTA-RM\"]", "\"RTA-RN\"]"),
         ("duration = \"350ms\"", "duration = \"350\""),
-        ("baseline = \"rm\"", "baseline = \"mr\""),
+        ("baseline = \"rm\"", "baseline = \"mr\"\ntimers = \"periodical\""),
         ("thread_busy_us = \"77\"", "thread_busy = \"77\""),
         ("thread_switches = \"2\"", "thread_switches = \"two\""),
     ]);
-    for part in
-        ["there is no test `RTA-RN`", "there is no series `mr`", "a unit", "`two` is not a number"]
-    {
+    for part in [
+        "there is no test `RTA-RN`",
+        "there is no series `mr`",
+        "a unit",
+        "`two` is not a number",
+        "there is no kind of timers `periodical`",
+    ] {
         assert!(report.contains(part), "{part}: {report}");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`run()`] is the `SCHED_FIFO` dispatcher: a manager thread turns timers, processor clocks and
 //! reports of jobs into the events of a [`Policy`](layland_policy::Policy), and enacts its actions
-//! by priorities, affinities and parking. The manager makes no scheduling decision of its own. A
+//! by priorities, affinities and parking. The manager makes no scheduling decision of its own. Under
+//! policies with fixed priorities, threads release and end their jobs themselves ([`Releases`]). A
 //! run is recorded in a [`Log`], which can be turned into a [`Trace`](layland_trace::Trace)
 //! ([`Outcome::trace`]) and replayed into a fresh policy ([`replay()`]).
 //!
@@ -43,7 +44,8 @@ pub use fifo::hosts::{Hosts, ManagerPlace};
 pub use fifo::outcome::Outcome;
 pub use fifo::prepare::{stretched, with_overrun};
 pub use fifo::raw::{RawMechanism, interruptions, measure};
-pub use fifo::run::{FifoOptions, LONGEST, Releases, run, supports};
+pub use fifo::releases::Releases;
+pub use fifo::run::{FifoOptions, LONGEST, run, supports};
 pub use kernel::markers::Markers;
 pub use kernel::recorder::Recorder;
 pub use kernel::tracefs;
@@ -60,6 +62,7 @@ pub use machine::register::{Register, Run, named as cpus_named, own_namespace as
 pub use machine::rules::{Broken, Missing, Rules, try_deadline};
 pub use machine::throttling::{Throttling, foresee, way_out};
 pub use machine::{Machine, doctor};
+pub use manager::monitor::Timers;
 pub use manager::overheads::{Distribution, Figures, Measured};
 
 /// Returns the CPUs of the machine that this process may use, in ascending order.

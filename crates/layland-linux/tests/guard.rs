@@ -101,6 +101,7 @@ fn broken(fault: Fault, in_thread: bool) -> (Broken, Arc<AtomicU32>) {
         cpu_of: TaskMap::filled(CpuId(0), 1),
         place: TaskMap::filled(0, 1),
         patience: TaskMap::filled(None, 1),
+        instants: TaskMap::filled(Vec::new(), 1),
         replaces: false,
         yields: CpuMap::filled(false, 1),
     };

@@ -26,6 +26,7 @@ mod info;
 pub mod mechanism;
 pub mod ocbp;
 pub mod offline;
+pub mod order;
 mod placing;
 pub mod plrs;
 pub mod pt;
@@ -104,6 +105,7 @@ impl<M: Mechanism> PerCpu<M> {
             cpu_of: self.home.values().map(|&(cpu, _)| cpu).collect(),
             place: TaskMap::filled(0, tasks),
             patience: TaskMap::filled(None, tasks),
+            instants: TaskMap::filled(Vec::new(), tasks),
             replaces: false,
             yields: CpuMap::filled(false, self.processors.len()),
         };
@@ -113,6 +115,8 @@ impl<M: Mechanism> PerCpu<M> {
             // A policy that was built for its rule alone has no order.
             order.place[task] = *own.place.get(member)?;
             order.patience[task] = mechanism.patience(jobs, member).map(Duration::from_ns);
+            let instants = mechanism.instants(jobs, member);
+            order.instants[task] = instants.into_iter().map(Duration::from_ns).collect();
             order.replaces |= own.replaces;
         }
         Some(order)

@@ -26,9 +26,12 @@ pub struct FixedOrder {
     /// The place of each task in the order of its CPU; the first one is 0 and has the highest
     /// priority.
     pub place: TaskMap<usize>,
-    /// The time after its release by which the policy must have been told of a job that has not run;
+    /// The time after its arrival by which the policy must have been told of a job that has not run;
     /// `None` if there is none.
     pub patience: TaskMap<Option<Duration>>,
+    /// The times after its release, ascending, at which the policy may have to decide about a job by
+    /// itself, if the job is not over. Without jitter, its timers are always at such times.
+    pub instants: TaskMap<Vec<Duration>>,
     /// True if the arrival of a job ends the job of its task that is still pending, so that the policy
     /// must be told of it at once.
     pub replaces: bool,
@@ -37,14 +40,22 @@ pub struct FixedOrder {
 }
 
 impl FixedOrder {
-    /// Returns the time by which the policy must have been told of a job of a task that is released at
-    /// this time; [`Time::NEVER`] if there is none. `is_behind` is true if another job of the task is
+    /// Returns the time by which the policy must have been told of a job of a task that arrives at this
+    /// time; [`Time::NEVER`] if there is none. `is_behind` is true if another job of the task is
     /// pending.
-    pub fn told_by(&self, task: TaskId, release: Time, is_behind: bool) -> Time {
+    pub fn told_by(&self, task: TaskId, arrival: Time, is_behind: bool) -> Time {
         if is_behind && self.replaces {
-            return release;
+            return arrival;
         }
-        self.patience[task].map_or(Time::NEVER, |patience| release.saturating_add(patience))
+        self.patience[task].map_or(Time::NEVER, |patience| arrival.saturating_add(patience))
+    }
+
+    /// Returns the first instant after `now` of a job of a task that was released at this time;
+    /// [`Time::NEVER`] if there is none.
+    pub fn next_instant(&self, task: TaskId, release: Time, now: Time) -> Time {
+        let instants = &self.instants[task];
+        let next = instants.partition_point(|&instant| release.saturating_add(instant) <= now);
+        instants.get(next).map_or(Time::NEVER, |&instant| release.saturating_add(instant))
     }
 
     /// Returns true if a job of one task takes a CPU from a job of another one.

@@ -25,6 +25,13 @@
 //! pooled = true                            # only means over blocks of systems are kept; by default as
 //!                                          # `pooled` says for all grids, else false
 //!
+//! [threads]                                # with --real-threads: what policies cost on threads
+//! grid = "load"
+//! duration = "5s"
+//! baseline = "g-edf"                       # the others are compared with it
+//! timers = "periodic"                      # where threads release jobs themselves: the manager also looks
+//!                                          # after jobs that are over; by default "as-needed"
+//!
 //! [engines]                                # with --real-threads: the simulator and every engine, side by side
 //! grid = "load"                            # its series are policies
 //! sets = 1                                 # systems per point

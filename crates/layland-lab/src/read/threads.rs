@@ -2,12 +2,22 @@
 
 use super::decoder::Decoder;
 use crate::experiment::{Said, Threads};
+use crate::timers::ManagerTimers;
 use layland_analysis::catalogue;
-use layland_config::document::{Section, in_file_order, value_of};
+use layland_config::document::{KeyValue, Section, in_file_order, value_of};
 use layland_model::{Criticality, Duration};
 
-const THREADS: &[&str] =
-    &["grid", "duration", "baseline", "sets", "accepted_by", "level", "moved", "reported"];
+const THREADS: &[&str] = &[
+    "grid",
+    "duration",
+    "baseline",
+    "sets",
+    "accepted_by",
+    "level",
+    "timers",
+    "moved",
+    "reported",
+];
 const SAID: &[&str] = &["series", "at", "values"];
 const SAID_VALUES: &str = "values = { thread_busy_us = \"11154\" }";
 
@@ -24,6 +34,7 @@ impl Decoder<'_> {
             value_of(table, "level").and_then(|entry| self.reader.integer::<u8>(&entry, 0..=255));
         let sets = value_of(table, "sets").and_then(|entry| self.count(&entry, 1));
         let moved = value_of(table, "moved").and_then(|entry| self.count(&entry, 1));
+        let timers = value_of(table, "timers").and_then(|entry| self.timers_of(&entry));
         let accepted_by = value_of(table, "accepted_by")
             .map(|entry| self.reader.one_or_more(&entry))
             .unwrap_or_default();
@@ -71,8 +82,25 @@ impl Decoder<'_> {
             baseline: baseline?,
             accepted_by,
             level: level.map(Criticality),
+            timers: timers.unwrap_or_default(),
             moved: moved.and_then(|moved| usize::try_from(moved).ok()).unwrap_or(0),
             reported,
         })
+    }
+
+    fn timers_of(&mut self, entry: &KeyValue<'_>) -> Option<ManagerTimers> {
+        const TIMERS: &[(&str, ManagerTimers)] =
+            &[("as-needed", ManagerTimers::AsNeeded), ("periodic", ManagerTimers::Periodic)];
+        let name = self.reader.text(entry, "\"periodic\"")?;
+        let found = TIMERS.iter().find(|(known, _)| *known == name);
+        if found.is_none() {
+            self.reader.unknown(
+                entry,
+                "kind of timers",
+                name,
+                TIMERS.iter().map(|(known, _)| *known),
+            );
+        }
+        found.map(|&(_, timers)| timers)
     }
 }

@@ -5,7 +5,8 @@
 //!   run        threads, manager and guards from beginning to end
 //!   outcome    what came out of it, and whether it can be believed
 //!   threads    what the manager wants becomes priorities, affinities and parking
-//!   worker     the thread of a task: executes its jobs and reports
+//!   worker     the thread of a task: executes its jobs and reports, or releases and ends them itself
+//!   releases   which of the two
 //!   guard      ends a run that has got out of hand
 //! ```
 //!
@@ -19,6 +20,7 @@ pub mod hosts;
 pub mod outcome;
 pub mod prepare;
 pub mod raw;
+pub mod releases;
 pub mod run;
 mod threads;
 pub(crate) mod worker;

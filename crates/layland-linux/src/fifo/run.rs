@@ -4,19 +4,18 @@ use crate::RunError;
 use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
 use crate::fifo::hosts::Hosts;
 use crate::fifo::outcome::Outcome;
+use crate::fifo::releases::{Releases, order_of};
 use crate::fifo::threads::FifoThreads;
 use crate::fifo::worker::{self, SharedState};
-use crate::kernel::lock::has_priority_locks;
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
-use crate::kernel::timer::Timer;
 use crate::log::Log;
 use crate::machine::Awake;
 use crate::machine::changes::no_process;
 use crate::machine::disturbance::{self, Disturbance, Watch};
 use crate::machine::guardian::Guardian;
 use crate::machine::throttling::Throttling;
-use crate::manager::monitor::Monitor;
+use crate::manager::monitor::{Monitor, Timers};
 use crate::manager::{Finished, Manager, Start};
 use layland_interchange::kernel::comm;
 use layland_model::{Behaviour, Duration, System, Time, counted};
@@ -60,17 +59,8 @@ pub struct FifoOptions<'a> {
     pub log_records: Option<usize>,
     /// Who releases and ends jobs.
     pub releases: Releases,
-}
-
-/// Who releases and ends the jobs of a run, and tells the policy of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Releases {
-    /// The threads of the tasks, if the policy has a [fixed order](layland_policy::FixedOrder) for
-    /// which the kernel has enough priorities; otherwise the manager.
-    #[default]
-    ByThreads,
-    /// The manager.
-    ByManager,
+    /// The timers of a manager that does not release jobs.
+    pub timers: Timers,
 }
 
 impl FifoOptions<'_> {
@@ -84,6 +74,7 @@ impl FifoOptions<'_> {
             interrupt: None,
             log_records: None,
             releases: Releases::default(),
+            timers: Timers::default(),
         }
     }
 }
@@ -226,7 +217,7 @@ impl FifoRun<'_> {
         mut remarks: Vec<String>,
     ) -> Result<Outcome, RunError> {
         let log = log_for(self.system, self.options, &mut remarks);
-        let order = self.order(&*policy, &mut remarks)?;
+        let order = order_of(&*policy, self.options.releases, &self.shared, &mut remarks)?;
         let monitor = OnceLock::new();
         let no_thread = |error: &std::io::Error| {
             RunError::refused("failed to start a thread", error, no_process(error))
@@ -285,10 +276,10 @@ impl FifoRun<'_> {
                 end: Time::ZERO + self.options.duration,
             };
             let (shared, hosts) = (&*self.shared, &self.options.hosts);
-            let (order, monitor) = (order.as_ref(), &monitor);
+            let (order, monitor, timers) = (order.as_ref(), &monitor, self.options.timers);
             let manager = std::thread::Builder::new()
                 .stack_size(MANAGER_STACK)
-                .spawn_scoped(scope, move || manage(start, shared, hosts, order, monitor))
+                .spawn_scoped(scope, move || manage(start, shared, hosts, order, (monitor, timers)))
                 .map_err(|error| no_thread(&error))?;
             while !manager.is_finished() {
                 sys::sleep_until(sys::monotonic_ns() + 10_000_000);
@@ -317,34 +308,6 @@ impl FifoRun<'_> {
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
-    }
-
-    /// Returns the order of the policy by which threads release and end their jobs themselves; `None`
-    /// if the manager does it.
-    fn order(
-        &self,
-        policy: &dyn Policy,
-        remarks: &mut Vec<String>,
-    ) -> Result<Option<FixedOrder>, RunError> {
-        let order = match self.options.releases {
-            Releases::ByManager => None,
-            Releases::ByThreads => policy.fixed_order().cloned(),
-        };
-        let Some(order) = order else { return Ok(None) };
-        let lacks = if !FifoThreads::has_priorities_for(&order) {
-            "there are more tasks on a CPU than priorities"
-        } else if !has_priority_locks() {
-            "the kernel has no locks that lend priorities"
-        } else {
-            let timer = Timer::new();
-            let timer = timer.map_err(|error| {
-                RunError::refused("failed to make a timer", &error, String::new())
-            })?;
-            self.shared.timer.set(timer).expect("a run has one timer");
-            return Ok(Some(order));
-        };
-        remarks.push(format!("the manager releases and ends jobs for the threads: {lacks}"));
-        Ok(None)
     }
 
     fn wait_for_workers(&self) {
@@ -455,7 +418,7 @@ fn manage<'a>(
     shared: &'a SharedState,
     hosts: &'a Hosts,
     order: Option<&FixedOrder>,
-    monitor: &OnceLock<Monitor<'a, FifoThreads<'a>>>,
+    (monitor, timers): (&OnceLock<Monitor<'a, FifoThreads<'a>>>, Timers),
 ) -> Result<Finished, RunError> {
     sys::name_thread("layland-manager");
     sys::precise_timers();
@@ -474,7 +437,7 @@ fn manage<'a>(
     shared.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
     let finished = match shared.timer.get() {
         None => Some(manager.run()),
-        Some(timer) => monitor.get_or_init(|| Monitor::new(manager, timer)).manage(own),
+        Some(timer) => monitor.get_or_init(|| Monitor::new(manager, timer, timers)).manage(own),
     };
     let _ = sys::set_ordinary(own);
     // Another thread may get this number soon.

@@ -54,6 +54,7 @@ use layland_engine::{Ledger, rounds};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
 use layland_policy::Policy;
 use layland_trace::Job;
+use monitor::Timers;
 use overheads::Measured;
 
 /// The number of records that are kept free to end the run in order.
@@ -144,6 +145,7 @@ pub(crate) struct Manager<'a, C> {
     heard_ns: i64,
     /// True if the threads release and end their jobs themselves (`monitor.rs`).
     are_self_releasing: bool,
+    timers: Timers,
     is_log_full: bool,
 }
 
@@ -201,6 +203,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
             releases: false,
             heard_ns: 0,
             are_self_releasing: false,
+            timers: Timers::default(),
             is_log_full: false,
         }
     }

@@ -15,9 +15,9 @@
 //! | timer, budget exhausted, request, abort at a deadline | the manager |
 //!
 //! This is how threads are released and ended under zero-slack scheduling and period transformation
-//! in H.-M. Huang, C. Gill, C. Lu (ACM TECS 13(4s), 2014, Sections 5.1 and 5.2). Deviations: (1) the
-//! manager sleeps until the next time at which it is needed, and is not woken up by periodic timers
-//! to find that a job has ended. (2) A thread that ends a critical or late job resumes the suspended
+//! in H.-M. Huang, C. Gill, C. Lu (ACM TECS 13(4s), 2014, Sections 5.1 and 5.2). There the manager has
+//! periodic timers, and often finds that the job has ended; here it has them on request
+//! ([`Timers::Periodic`]). Deviation: a thread that ends a critical or late job resumes the suspended
 //! ones itself.
 //!
 //! A release that waits for jobs of higher priority is not late: its latency is not measured.
@@ -30,6 +30,17 @@ use crate::kernel::timer::Timer;
 use layland_engine::{Status, rounds};
 use layland_model::{Index, OnMiss, TaskId, Time};
 use layland_policy::{FixedOrder, Policy};
+
+/// The timers of a manager that the threads work for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Timers {
+    /// The manager wakes up when it is needed.
+    #[default]
+    AsNeeded,
+    /// It also wakes up at every instant at which its policy may have to decide about a job by itself,
+    /// to look whether the job is over. So no thread sets or clears a timer of the policy.
+    Periodic,
+}
 
 impl<C: Carrier> Manager<'_, C> {
     /// Returns the fixed order of the policy, if threads release and end their jobs.
@@ -51,8 +62,9 @@ impl<C: Carrier> Manager<'_, C> {
 
 impl<C: SelfReleasing> Manager<'_, C> {
     /// Begins a run in which the threads release and end their jobs themselves.
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, timers: Timers) {
         self.are_self_releasing = true;
+        self.timers = timers;
         rounds::begin(self);
         self.send_to_rest();
     }
@@ -93,6 +105,13 @@ impl<C: SelfReleasing> Manager<'_, C> {
         for run in self.cpus.values().filter(|run| run.task.is_some()) {
             next = next.min(run.budget_end);
         }
+        if self.timers == Timers::Periodic {
+            for (id, task) in self.ledger.tasks.iter() {
+                // Before the first job this time is past every instant.
+                let looks = order.next_instant(id, task.job.release, self.ledger.now);
+                next = next.min(looks);
+            }
+        }
         for (id, task) in self.ledger.tasks.iter() {
             if task.next_release >= next {
                 continue;
@@ -102,10 +121,10 @@ impl<C: SelfReleasing> Manager<'_, C> {
                 // Whether a job is skipped depends on the job before it at this very time.
                 OnMiss::Skip if is_behind => task.next_release,
                 OnMiss::Skip | OnMiss::Continue | OnMiss::Abort => {
-                    order.told_by(id, task.next_release, is_behind)
+                    order.told_by(id, task.next_arrival, is_behind)
                 }
             };
-            next = next.min(told_by);
+            next = next.min(told_by.max(task.next_release));
         }
         next
     }
@@ -122,6 +141,7 @@ impl<C: SelfReleasing> Manager<'_, C> {
 pub(crate) struct Monitor<'a, C> {
     manager: PriorityLock<Shared<'a, C>>,
     timer: &'a Timer,
+    timers: Timers,
 }
 
 struct Shared<'a, C> {
@@ -133,9 +153,9 @@ struct Shared<'a, C> {
 
 impl<'a, C: SelfReleasing> Monitor<'a, C> {
     /// Returns the monitor of a manager that has not begun.
-    pub fn new(manager: Manager<'a, C>, timer: &'a Timer) -> Monitor<'a, C> {
+    pub fn new(manager: Manager<'a, C>, timer: &'a Timer, timers: Timers) -> Monitor<'a, C> {
         let shared = Shared { manager: Some(manager), set_to_ns: i64::MIN };
-        Monitor { manager: PriorityLock::new(shared), timer }
+        Monitor { manager: PriorityLock::new(shared), timer, timers }
     }
 
     /// Works on the thread of a task, which has been released or has ended its job. Returns false if
@@ -165,7 +185,7 @@ impl<'a, C: SelfReleasing> Monitor<'a, C> {
     /// while it worked.
     pub fn manage(&self, own: Tid) -> Option<Finished> {
         if let Some(manager) = &mut self.manager.lock(own).manager {
-            manager.begin();
+            manager.begin(self.timers);
         }
         self.timer.set(sys::monotonic_ns());
         let mut has_begun = false;

@@ -23,6 +23,7 @@
 //! The execution of a job is the time since its `Run`, unless the engine reports otherwise
 //! (`Measured`).
 
+use super::order::Order;
 use crate::shell::Alarm;
 use crate::{Action, Note, State};
 use layland_model::{CpuId, Criticality, JobId, Service, System, TaskId, Time};
@@ -208,17 +209,6 @@ pub struct Choice {
     pub limit: Option<i64>,
 }
 
-/// The fixed priorities of the tasks of a mechanism: see [`FixedOrder`](crate::FixedOrder).
-#[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
-    /// The place of each task.
-    pub place: &'a [usize],
-    /// True if an arrival ends the pending job of its task.
-    pub replaces: bool,
-    /// True if the selected job gives way to any other.
-    pub yields: bool,
-}
-
 /// A run-time mechanism on one CPU.
 pub trait Mechanism: Clone + Debug + Send + 'static {
     /// Handles the first job of a task that has reached its limit of execution and is not complete.
@@ -248,17 +238,22 @@ pub trait Mechanism: Clone + Debug + Send + 'static {
     }
     /// Chooses the job to run.
     fn select(&mut self, jobs: &Jobs, now: Time) -> Option<Choice>;
-    /// Returns the fixed priorities of the tasks, if a job of lower priority than the running one may
-    /// be received late; `None` if every job must be received when it arrives, as where the idle
-    /// instants of the CPU matter.
+    /// Returns the fixed priorities, if a job of lower priority than the running one may be received
+    /// late; `None` if every job must be received when it arrives.
     fn order(&self) -> Option<Order<'_>> {
         None
     }
-    /// With an order: returns the time after its release, in nanoseconds, by which a job of a task must
+    /// With an order: returns the time after its arrival, in nanoseconds, by which a job of a task must
     /// be received even if it has not run; `None` if there is none.
     fn patience(&self, jobs: &Jobs, member: usize) -> Option<i64> {
         let _ = (jobs, member);
         None
+    }
+    /// With an order: returns the times after its release, in nanoseconds and ascending, at which the
+    /// state of a job may change without an event.
+    fn instants(&self, jobs: &Jobs, member: usize) -> Vec<i64> {
+        let _ = (jobs, member);
+        Vec::new()
     }
     /// Writes everything that future decisions depend on, apart from the jobs.
     fn save(&self, now: Time, state: &mut State) {

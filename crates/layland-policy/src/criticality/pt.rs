@@ -12,7 +12,8 @@
 //! next slice. A job is aborted when it has executed for `C_i(z_i)` in total, or when the next job
 //! of its task arrives before it completes. A budget is used only while its job runs.
 
-use super::mechanism::{Choice, Jobs, Mechanism, Order, Pending, highest, places};
+use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
+use super::order::Order;
 use crate::Note;
 use layland_model::{Duration, Time};
 pub use layland_offline::criticality::period_transformation::Slices;
@@ -97,6 +98,11 @@ impl Mechanism for Transformed {
     /// received.
     fn order(&self) -> Option<Order<'_>> {
         Some(Order { place: &self.place, replaces: true, yields: false })
+    }
+
+    fn instants(&self, _jobs: &Jobs, member: usize) -> Vec<i64> {
+        let Slices { count, length, .. } = self.slices[member];
+        (1..count).map(|slice| slice * length).collect()
     }
 }
 

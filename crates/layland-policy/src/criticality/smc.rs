@@ -9,7 +9,8 @@
 //! A job that has executed for `C_i(z_i)` and is not complete is aborted. There are no other
 //! interventions. The jobs of one task run in the order of their releases.
 
-use super::mechanism::{Choice, Jobs, Mechanism, Order, highest, places};
+use super::mechanism::{Choice, Jobs, Mechanism, highest, places};
+use super::order::Order;
 use layland_model::Time;
 
 /// Fixed task priorities, with or without a cut-off.

@@ -44,7 +44,8 @@
 //! With these repairs the top follows from all critical and late jobs, whatever the order of their
 //! events: the test kit compares it with that rule, decision by decision.
 
-use super::mechanism::{Choice, Jobs, Mechanism, Order, Pending, highest, places};
+use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
+use super::order::Order;
 use layland_model::{Duration, JobId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -121,7 +122,7 @@ impl ZeroSlack {
 
     /// Returns the time at which a job becomes critical and the time at which it becomes late, if
     /// it does.
-    fn instants(&self, jobs: &Jobs, member: usize, job: &Pending) -> (Option<Time>, Option<Time>) {
+    fn times(&self, jobs: &Jobs, member: usize, job: &Pending) -> (Option<Time>, Option<Time>) {
         let (zero_slack, late) = self.delays(jobs, member);
         let deadline = jobs.members()[member].deadline;
         let critical_at = |instant| job.deadline - Duration::from_ns(deadline - instant);
@@ -130,7 +131,7 @@ impl ZeroSlack {
 
     /// Processes the instants of a job after `since`, up to `now`.
     fn process(&mut self, jobs: &Jobs, member: usize, job: &Pending, since: Time, now: Time) {
-        let (critical_at, late_at) = self.instants(jobs, member, job);
+        let (critical_at, late_at) = self.times(jobs, member, job);
         let came = |at: Time| since < at && at <= now;
         let own = jobs.members()[member].criticality;
         if late_at.is_some_and(came) {
@@ -188,7 +189,7 @@ impl Mechanism for ZeroSlack {
 
     fn wake_at(&self, jobs: &Jobs, now: Time) -> Time {
         let instants = jobs.all().flat_map(|(member, job)| {
-            let (critical_at, late_at) = self.instants(jobs, member, job);
+            let (critical_at, late_at) = self.times(jobs, member, job);
             [critical_at, late_at].into_iter().flatten()
         });
         instants.filter(|&at| at > now).min().unwrap_or(Time::NEVER)
@@ -224,5 +225,10 @@ impl Mechanism for ZeroSlack {
     fn patience(&self, jobs: &Jobs, member: usize) -> Option<i64> {
         let (zero_slack, late) = self.delays(jobs, member);
         zero_slack.into_iter().chain(late).min()
+    }
+
+    fn instants(&self, jobs: &Jobs, member: usize) -> Vec<i64> {
+        let (zero_slack, late) = self.delays(jobs, member);
+        zero_slack.into_iter().chain(late).collect()
     }
 }

@@ -5,314 +5,25 @@
 //! run what the policy decided. The manager is called at the times at which it is needed, late, and at
 //! no other time.
 
+mod machine;
+
 use super::{Finished, draw};
 use crate::log::replay::replay;
 use crate::log::trace::{View, trace, verify};
 use crate::log::{Entry, Log};
-use crate::manager::carrier::{
-    Carrier, EndReport, Grant, NewJob, NextJob, Noticed, SelfReleasing, There,
-};
-use crate::manager::levels::Level;
-use crate::manager::overheads::Measured;
+use crate::manager::carrier::SelfReleasing;
+use crate::manager::monitor::Timers;
 use crate::manager::{Manager, Start};
-use layland_engine::ahead::AnswerTable;
-use layland_engine::programs::Visit;
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, CpuId, CpuMap, Criticality, Duration, ExecutionModel, Index, Levels, Rate,
-    Separation, Service, System, Task, TaskId, TaskMap, Time,
+    Behaviour, CpuMap, Criticality, Duration, ExecutionModel, Levels, Rate, Separation, Service,
+    System, Task, TaskId, TaskMap, Time,
 };
-use layland_policy::{FixedOrder, Policy, Refusal, Registry};
+use layland_policy::{Policy, Registry};
+use machine::{Fault, Machine, NEVER, Thread, World};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-const NEVER: i64 = i64::MAX;
-
-/// A thread of the machine.
-#[derive(Clone, Debug, Default)]
-struct Thread {
-    level: Level,
-    is_parked: bool,
-    rests_until: i64,
-    /// True if the job was released to it; the remaining demand of the job, and its execution time.
-    told: bool,
-    demand: i64,
-    left: i64,
-    got: i64,
-    done: Option<EndReport>,
-    /// True if it waits for its turn to work for the manager.
-    wants_to_work: bool,
-    raised_ns: Option<i64>,
-}
-
-impl Thread {
-    fn has_work(&self) -> bool {
-        self.told && self.done.is_none()
-    }
-}
-
-/// A fault of the machine's carrier that a test must notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    /// Threads of higher priority are not lowered.
-    LowersNobody,
-    /// A lowered thread stays where it is.
-    RaisesNobody,
-    /// The manager does not come for a job that has not run.
-    IsPatient,
-}
-
-struct World {
-    now: i64,
-    random: Random,
-    order: FixedOrder,
-    threads: TaskMap<Thread>,
-    chosen: CpuMap<Option<TaskId>>,
-    /// The CPU on which somebody works for the manager.
-    works_on: Option<CpuId>,
-    fault: Option<Fault>,
-    levels_changed: u64,
-}
-
-impl World {
-    /// Returns the thread that the kernel runs on a CPU.
-    fn runs(&self, cpu: CpuId) -> Option<TaskId> {
-        let own = self.threads.iter().filter(|(id, _)| self.order.cpu_of[*id] == cpu);
-        let ready = own
-            .filter(|(_, thread)| !thread.is_parked && (thread.has_work() || thread.wants_to_work));
-        ready
-            .min_by_key(|&(id, thread)| {
-                let level = match thread.level {
-                    Level::Own => 0,
-                    Level::Yielding => 1,
-                    Level::Waiting => 2,
-                };
-                (level, if level == 0 { self.order.place[id] } else { id.index() })
-            })
-            .map(|(id, _)| id)
-    }
-
-    /// Wakes the threads whose releases are past.
-    fn wake(&mut self) {
-        let now = self.now;
-        for thread in self.threads.values_mut() {
-            thread.wants_to_work |= thread.rests_until <= now;
-        }
-    }
-
-    /// Lets time pass.
-    fn pass(&mut self, length: i64) {
-        let end = self.now + length;
-        loop {
-            self.wake();
-            let mut until = end;
-            let mut running = Vec::new();
-            for cpu in self.chosen.ids() {
-                if self.works_on == Some(cpu) {
-                    continue;
-                }
-                // A thread that wants to work waits for the lock, and keeps its CPU.
-                let runs = self.runs(cpu).filter(|&id| !self.threads[id].wants_to_work);
-                if let Some(id) = runs {
-                    until = until.min(self.now + self.threads[id].left);
-                    running.push(id);
-                }
-            }
-            let rests = self.threads.values().map(|thread| thread.rests_until);
-            let wakes = rests.filter(|&at| at > self.now).min().unwrap_or(NEVER);
-            until = until.min(wakes);
-            let length = until - self.now;
-            self.now = until;
-            for id in running {
-                let thread = &mut self.threads[id];
-                thread.left -= length;
-                thread.got += length;
-                if thread.left == 0 {
-                    thread.done = Some(EndReport { end_ns: until, used: thread.got });
-                    thread.wants_to_work = true;
-                }
-            }
-            if until == end {
-                return;
-            }
-        }
-    }
-
-    fn next_change(&self) -> i64 {
-        let rests = self.threads.values().map(|thread| thread.rests_until);
-        let rests = rests.filter(|&at| at > self.now);
-        let runs = self.chosen.ids().filter_map(|cpu| self.runs(cpu));
-        let ends = runs.map(|id| self.now + self.threads[id].left);
-        rests.chain(ends).min().unwrap_or(NEVER)
-    }
-
-    fn set_level(&mut self, id: TaskId, level: Level) {
-        self.levels_changed += u64::from(self.threads[id].level != level);
-        self.threads[id].level = level;
-    }
-
-    fn unchoose(&mut self, id: TaskId) {
-        let chosen = self.chosen.values_mut().filter(|chosen| **chosen == Some(id));
-        chosen.for_each(|chosen| *chosen = None);
-    }
-
-    fn end_job(&mut self, id: TaskId) {
-        self.unchoose(id);
-        self.set_level(id, Level::Own);
-        let thread = &mut self.threads[id];
-        (thread.told, thread.done, thread.is_parked) = (false, None, false);
-    }
-}
-
-#[derive(Clone)]
-struct Machine(Rc<RefCell<World>>);
-
-impl Carrier for Machine {
-    fn clock_ns(&self) -> i64 {
-        let mut world = self.0.borrow_mut();
-        let pause = if world.random.below(50) == 0 { 60_000 } else { 3_000 };
-        let length = world.random.between(0, pause);
-        world.pass(length);
-        world.now
-    }
-    fn news(&self) -> u32 {
-        0
-    }
-    fn wait(&mut self, _news: u32, _until_ns: i64) {
-        unreachable!("the manager sleeps on its timer");
-    }
-    fn expect_awake_by(&self, _at_ns: i64) {}
-    fn is_stopped(&self) -> bool {
-        false
-    }
-    fn is_tripped(&self) -> bool {
-        false
-    }
-    fn is_done(&self, task: TaskId) -> bool {
-        let world = self.0.borrow();
-        world.threads[task].told && world.threads[task].done.is_some()
-    }
-    fn report(&self, task: TaskId) -> EndReport {
-        self.0.borrow().threads[task].done.expect("only a job that is done has one")
-    }
-    fn used(&self, task: TaskId, known: i64) -> i64 {
-        let thread = &self.0.borrow().threads[task];
-        if thread.told { thread.got } else { known }
-    }
-    fn notice(&mut self, task: TaskId) -> Option<Noticed> {
-        let mut world = self.0.borrow_mut();
-        let now = world.now;
-        let raised = world.threads[task].raised_ns.take()?;
-        Some(Noticed { latency_ns: now - raised, migrated: false, started_ns: Some(raised) })
-    }
-    fn is_unnoticed(&self, task: TaskId) -> bool {
-        self.0.borrow().threads[task].raised_ns.is_some()
-    }
-    fn is_used_up(&self, _cpu: CpuId) -> bool {
-        false
-    }
-    fn visit(&mut self) -> Option<Visit> {
-        None
-    }
-    fn entered(&mut self, _task: TaskId, _parameters: &Task, _refused: Option<&Refusal>) {}
-    fn left(&mut self, _task: TaskId) {}
-    fn expect(&mut self, _task: TaskId, _first: NextJob) {}
-    fn begin(&mut self, task: TaskId, job: NewJob) {
-        let thread = &mut self.0.borrow_mut().threads[task];
-        assert!(!thread.told, "{task} has a job: {thread:?}");
-        thread.raised_ns = None;
-        thread.demand = job.demand;
-    }
-    fn lower(&mut self, task: TaskId, measured: &mut Measured) -> Option<i64> {
-        self.0.borrow_mut().unchoose(task);
-        measured.demotions += 1;
-        None
-    }
-    fn raise(&mut self, task: TaskId, cpu: CpuId, measured: &mut Measured) -> Option<There> {
-        let mut world = self.0.borrow_mut();
-        assert_eq!(world.order.cpu_of[task], cpu, "{task} is elsewhere");
-        assert_eq!(world.chosen[cpu], None, "two threads on CPU {cpu}");
-        world.chosen[cpu] = Some(task);
-        world.threads[task].raised_ns = Some(world.now);
-        measured.dispatches += 1;
-        None
-    }
-    fn limit(&mut self, _cpu: CpuId, _grant: Option<Grant>) {}
-    fn arrange(&mut self, order: &FixedOrder) {
-        let mut world = self.0.borrow_mut();
-        for cpu in order.yields.ids() {
-            let Some(chosen) = world.chosen[cpu] else { continue };
-            for id in order.cpu_of.ids() {
-                let thread = &world.threads[id];
-                let counts = id != chosen && order.cpu_of[id] == cpu && thread.has_work();
-                if counts && !thread.is_parked && world.fault != Some(Fault::LowersNobody) {
-                    let level = thread.level.of_other(order, chosen, id);
-                    world.set_level(id, level);
-                }
-            }
-            let level = Level::of_chosen(order, chosen);
-            if world.fault != Some(Fault::RaisesNobody) {
-                world.set_level(chosen, level);
-            }
-            let thread = &mut world.threads[chosen];
-            thread.is_parked = false;
-            if !std::mem::replace(&mut thread.told, true) {
-                (thread.left, thread.got) = (thread.demand, 0);
-            }
-        }
-    }
-    fn settle(&mut self, _measured: &mut Measured) {}
-    fn acts_ahead(&self) -> bool {
-        false
-    }
-    fn offer(&mut self, _table: &AnswerTable) {}
-    fn withdraw(&mut self) {}
-    fn clear(&mut self, cpu: CpuId, measured: &mut Measured) -> bool {
-        let mut world = self.0.borrow_mut();
-        let mut found = false;
-        for id in world.order.cpu_of.ids().collect::<Vec<_>>() {
-            let is_there = world.order.cpu_of[id] == cpu && world.chosen[cpu] != Some(id);
-            let thread = &mut world.threads[id];
-            if is_there && thread.has_work() && !thread.is_parked {
-                thread.is_parked = true;
-                measured.parks += 1;
-                found = true;
-            }
-        }
-        found
-    }
-    fn give_up(&mut self, task: TaskId) {
-        self.0.borrow_mut().end_job(task);
-    }
-    fn forget(&mut self, task: TaskId) {
-        self.0.borrow_mut().end_job(task);
-    }
-}
-
-impl SelfReleasing for Machine {
-    fn enter(&mut self, worker: Option<TaskId>) {
-        let mut world = self.0.borrow_mut();
-        // The manager has a CPU of its own, or shares the first one.
-        let shares = world.random.below(2) == 0;
-        world.works_on = match worker {
-            Some(id) => Some(world.order.cpu_of[id]),
-            None => shares.then_some(CpuId(0)),
-        };
-        if let Some(id) = worker {
-            world.threads[id].wants_to_work = false;
-        }
-    }
-    fn leave(&mut self) {
-        self.0.borrow_mut().works_on = None;
-    }
-    fn rest(&mut self, task: TaskId, until_ns: i64) {
-        let thread = &mut self.0.borrow_mut().threads[task];
-        thread.rests_until = until_ns;
-        // A thread without a job sleeps again, if somebody else has released or ended it meanwhile.
-        thread.wants_to_work &= thread.done.is_some();
-    }
-}
 
 /// The counts of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -342,6 +53,16 @@ fn run(
     seed: u64,
     fault: Option<Fault>,
 ) -> (Finished, Counts) {
+    run_with(system, policy, seed, fault, Timers::AsNeeded)
+}
+
+fn run_with(
+    system: &System,
+    policy: Box<dyn Policy>,
+    seed: u64,
+    fault: Option<Fault>,
+    timers: Timers,
+) -> (Finished, Counts) {
     let order = policy.fixed_order().expect("only policies with an order").clone();
     let tasks = system.tasks.len();
     let world = Rc::new(RefCell::new(World {
@@ -359,7 +80,7 @@ fn run(
     let start = Start { system, policy, markers: None, log, seed, epoch_ns: 0, end };
     let mut manager = Manager::new(start, Machine(Rc::clone(&world)));
     let mut counts = Counts::default();
-    manager.begin();
+    manager.begin(timers);
     manager.carrier.leave();
     loop {
         let needed = match fault {
@@ -505,6 +226,42 @@ fn the_manager_is_not_invoked_at_releases_and_ends() {
     // A job may end at the very time at which the manager comes to look at its budget.
     let others = counts.useful - counts.asked;
     assert!(counts.asked > 20 && others < counts.asked / 10, "{counts:?}");
+}
+
+/// With periodic timers the manager also comes where nothing is to be done, and every timer of a policy
+/// is at an instant that the policy has named.
+#[test]
+fn periodic_timers_cover_those_of_the_policy() {
+    let registry = Registry::standard();
+    let mut looks = 0;
+    for index in 0..120 {
+        let system = varied(index);
+        for spec in ["smc", "zss", "pt"] {
+            let Ok(policy) = registry.build(spec, &system) else { continue };
+            let order = policy.fixed_order().unwrap().clone();
+            let rule = policy.rule();
+            let (finished, counts) = run_with(&system, policy, index, None, Timers::Periodic);
+            let violations = verify(&finished.log, &system, &rule);
+            assert!(violations.is_empty(), "{spec} {index}: {violations:#?}");
+            assert_eq!(counts.otherwise, 0, "{spec} {index}");
+            looks += counts.invocations - counts.useful;
+            let mut releases = BTreeMap::new();
+            for record in &finished.log.records {
+                if let Entry::Arrival { job, release, .. } = record.entry {
+                    releases.entry(job.task).or_insert_with(Vec::new).push(release);
+                }
+                let Entry::SetTimer { at, .. } = record.entry else { continue };
+                let is_named = releases.iter().any(|(&task, releases)| {
+                    let before = Duration::from_ns(1);
+                    releases.iter().any(|&release| {
+                        release < at && order.next_instant(task, release, at - before) == at
+                    })
+                });
+                assert!(is_named, "{spec} {index}: a timer at {at}");
+            }
+        }
+    }
+    assert!(looks > 1000, "{looks}");
 }
 
 /// A carrier that does not change priorities is noticed.

@@ -6,13 +6,14 @@ use super::{OnThreads, times};
 use layland_analysis::{Verdict, catalogue};
 use layland_interchange::kernel::{Threads as Known, read, switches};
 use layland_lab::{
-    Cell, Costs, Experiment, LabError, Measured, Move, Systems, ThreadRun, ThreadRuns, Threads,
+    Cell, Costs, Experiment, LabError, ManagerTimers, Measured, Move, Systems, ThreadRun,
+    ThreadRuns, Threads,
 };
 use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
     Changes, FifoOptions, Hosts, Machine, ManagerPlace, Margin, Markers, Outcome, Recorder,
-    RunError, adjustments, run, usable_cpus, with_slack,
+    RunError, Timers, adjustments, run, usable_cpus, with_slack,
 };
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::Registry;
@@ -38,6 +39,7 @@ fn costs(measured: &layland_linux::Measured) -> Costs {
         schedule: times(&measured.other_decision),
         enact: times(&measured.enact),
         invocation: times(&measured.invocation),
+        step: times(&measured.step),
         latency: times(&measured.release),
         completion: times(&measured.completion),
         switch: times(&measured.switch),
@@ -223,6 +225,10 @@ impl Bench<'_> {
                 seed: self.experiment.seed,
                 interrupt: Some(self.interrupt),
                 markers,
+                timers: match self.threads.timers {
+                    ManagerTimers::AsNeeded => Timers::AsNeeded,
+                    ManagerTimers::Periodic => Timers::Periodic,
+                },
                 ..FifoOptions::new(duration, hosts.clone())
             };
             let outcome = run(system, policy, &options)?;
