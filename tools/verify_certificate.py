@@ -101,7 +101,8 @@ class Task:
         self.reclaims, self.late = table.get("reclaim", False), table.get("on_miss", "continue")
         need(self.reclaims in (True, False), "reclaim is true or false")
         need(self.late in ("continue", "abort", "skip"), f"the verifier does not know on_miss = {self.late!r}")
-        self.read_steps(table.get("steps"))
+        self.steps, self.speed = table.get("steps"), Fraction(1)
+        self.read_steps(self.steps)
         need(self.T > 0 and self.D > 0 and min(self.by_level) > 0, f"{self.name} has a time of 0")
         release = table.get("release", "periodic")
         self.kind = release if isinstance(release, str) else release["kind"]
@@ -114,6 +115,28 @@ class Task:
         need(self.kind != "curve", "arrival curves are not known")
         need(self.kind in ("periodic", "sporadic", "explicit", "hog", "yield", "self-suspending"), self.kind)
         self.longest = self.longest_execution(table.get("exec"), levels)
+
+    def at_speed(self, speed):
+        """The task in the time of CPUs of this speed: every WCET, budget and `run` step, each rounded up."""
+        if speed == 1:
+            return self
+
+        def timed(work):
+            return ceil(work / speed)
+
+        found = self.copy(
+            by_level=[timed(c) for c in self.by_level], C=timed(self.C), budget=timed(self.budget),
+            longest=timed(self.longest), speed=speed,
+        )  # fmt: skip
+        # More than the WCET may take no longer, and breaks the same assumption.
+        need(self.longest <= self.C, f"{self.name} may execute for longer")
+        if self.steps is not None:
+            runs = [step.split(maxsplit=1) for step in self.steps]
+            steps = [f"run {timed(time(what))}ns" if does == "run" else f"{does} {what}" for does, what in runs]
+            whole = sum(timed(time(what)) for does, what in runs if does == "run")
+            found.by_level, found.C, found.longest = [whole] * len(self.by_level), whole, whole
+            found.read_steps(steps)
+        return found
 
     def read_steps(self, steps):
         """Reads the steps of each job: the length and number of its suspensions, and its sections: the resource, the
@@ -202,7 +225,14 @@ class Set:
         need(len(self.by_name) == len(self.tasks), "two tasks have one name")
         self.by_rank = "tie" in file.get("defaults", {}) or all(task.has_rank for task in self.sharing(self.tasks))
         self.mixed = len(levels) > 1
-        self.other_speeds, self.changes = "speed" in platform, "request" in file
+        # Sections on a resource with a home are executed there.
+        self.homes = any("home" in resource for resource in file.get("resource", []))
+        self.changes, self.speeds = "request" in file, {cpu: Fraction(1) for cpu in self.all}
+        for cpus, value in platform.get("speed", {}).items():
+            for cpu in cpu_set(cpus) & self.all:
+                self.speeds[cpu] = Fraction(str(value))
+        need(min(self.speeds.values()) > 0, "a speed is 0")
+        self.other_speeds = any(speed != 1 for speed in self.speeds.values())
 
     def sharing(self, tasks):
         """Those of these tasks that share a given priority with another of them."""
@@ -224,6 +254,8 @@ ON, OFF = ("on", "true"), ("off", "false")
 FITS = ("ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd")
 PLACED = {"fit": ("auto", *FITS, "given")}
 SIZED = {"fit": FITS, "size": r"[1-9][0-9]{0,3}"}
+# On CPUs of one speed, which proofs are about, jobs are where they are without the option.
+WHERE = {"place": ("greedy", "locality")}
 # Jobs that are not preempted are under other tests.
 PREEMPTIVE = {"nonpreemptive": OFF}
 LOCKS = ("none", "pip", "pcp", "ipcp", "mpcp", "dpcp", "fmlp+", "msrp")
@@ -245,19 +277,19 @@ TIES = {"tie": ("rank", "running")}
 # Of first come, first served within a priority nothing is shown.
 RANKED = {"tie": ("rank",)}
 POLICIES = {
-    "g-edf": {**TIES, **PREEMPTIVE},
-    "c-edf": {**SIZED, **TIES, **PREEMPTIVE},
+    "g-edf": {**TIES, **PREEMPTIVE, **WHERE},
+    "c-edf": {**SIZED, **TIES, **PREEMPTIVE, **WHERE},
     "p-edf": {**PLACED, **TIES, **PREEMPTIVE, "locks": ("none", "srp", "fmlp+", "msrp")},
-    **{f"g-{order}": PREEMPTIVE for order in ORDERS[1:]},
-    **{f"c-{order}": {**SIZED, **PREEMPTIVE} for order in ORDERS[1:]},
+    **{f"g-{order}": {**PREEMPTIVE, **WHERE} for order in ORDERS[1:]},
+    **{f"c-{order}": {**SIZED, **PREEMPTIVE, **WHERE} for order in ORDERS[1:]},
     **{f"p-{order}": {**PLACED, "accept": ("test", "load"), **PREEMPTIVE, "locks": LOCKS} for order in ORDERS[1:]},
     **{f"{form}-{order}": {} for form in ("weak", "strong") for order in ORDERS},
     **{f"hpa-{order}": {"assign": ("local", "plain")} for order in ORDERS},
     **{name: {**PLACED, **RANKED, "order": ("rm", "dm", "fp")} for name in SERVERS},
     "edzl": {},
-    "efdf": {},
-    "g-fl": {},
-    "c-fl": SIZED,
+    "efdf": WHERE,
+    "g-fl": WHERE,
+    "c-fl": {**SIZED, **WHERE},
     "federated": {"sizing": ("graham", "long", "path", "order", "chains", "order-chains", "li")},
     "dl": {**RESERVED, **KERNEL},
     "dl-sp": RESERVED,
@@ -279,7 +311,8 @@ for form in ("g", "c", "p", "weak", "strong", "hpa"):
     POLICIES[f"{form}-fp"] = {**POLICIES[f"{form}-fp"], **RANKED}
 # Policies of which nothing is shown but what holds of every scheduler.
 OTHERS = {
-    "edf-us": ("zeta",), "fpedf": (), "edf-k": ("k",), "rm-us": ("zeta",), "llf": ("quantum", "tie"), "mllf": (),
+    "edf-us": ("zeta", "place"), "fpedf": ("place",), "edf-k": ("k", "place"), "rm-us": ("zeta", "place"),
+    "llf": ("quantum", "tie"), "mllf": (),
     "cd": ("split", "order"), "edf-wm": ("order",), "pd2": ("quantum", "releases"), "er-pd2": ("quantum", "releases"),
 }  # fmt: skip
 # They drop jobs of lower criticality, and then what holds of every scheduler that drops none says nothing.
@@ -353,6 +386,8 @@ def analysed_tasks(system, spec, form, answer, as_given):
     tasks = []
     for task, one in zip(system.tasks, claimed):
         cpus, C, D = frozenset(one["cpus"]), one["wcet_ns"], one["deadline_ns"]
+        need(cpus and cpus <= system.all, "there are no such CPUs")
+        task, whole_group = in_time(system, spec, form, task, cpus, answer, as_given)
         if as_given or form == "optimal":
             right = cpus == task.allowed and (C, D) == (task.C, task.D)
         elif form == "threads":
@@ -367,12 +402,9 @@ def analysed_tasks(system, spec, form, answer, as_given):
             elif form == "c" and "size" in spec.given:
                 size = int(spec.given["size"])
                 right &= cpus <= task.allowed and len(cpus) in (size, len(system.all) % size)
-            elif form == "c":
-                right &= cpus == system.clusters[task.cluster]
             else:
-                right &= cpus == task.allowed
+                right &= cpus == whole_group
         need(right, f"task {task.name} may not be analysed with {one}")
-        need(cpus and cpus <= system.all, "there are no such CPUs")
         tasks.append(task.copy(cpus=cpus, C=C, D=D))
     if not as_given and form != "optimal":
         for a in tasks:
@@ -380,6 +412,31 @@ def analysed_tasks(system, spec, form, answer, as_given):
     if form == "threads" and not as_given:
         threads(spec, system, tasks, answer)
     return tasks
+
+
+def in_time(system, spec, form, task, cpus, answer, as_given):
+    """The task as CPUs of one speed see it, and the CPUs of its group that it may have (docs/certificates.md)."""
+    whole_group = system.clusters[task.cluster] if form == "c" else task.allowed
+    if not system.other_speeds:
+        return task, whole_group
+    need(not as_given, "speeds are not counted by this test")
+    need(form in ("g", "c", "p", "weak", "strong", "hpa"), "speeds are not counted under this policy")
+    need(not system.changes, "requests may change the speed of a task")
+    # Sections would be executed at the speeds of other CPUs.
+    need(spec.option("locks", None) != "dpcp", "the verifier does not know the speeds of homes")
+    slowest = min(system.speeds[cpu] for cpu in cpus)
+    group = cpus if form == "p" or "size" in spec.given else whole_group
+    if len({system.speeds[cpu] for cpu in group}) > 1:
+        # A job is done no later than if every CPU were as slow as the slowest of those that it may get.
+        need(answer["verdict"] == "yes" and not system.costs, "CPUs of different speeds have no exact test")
+        need(form in ("g", "c") and spec.name not in FAIR, "other rules move jobs to slow CPUs")
+        need(spec.option("tie", "rank") == "rank", "a running job keeps its CPU among equals")
+        if cpus != whole_group:
+            need(spec.option("place", "greedy") == "greedy", "the fastest CPUs may be idle")
+            rest = [system.speeds[cpu] for cpu in whole_group - cpus]
+            need(cpus < whole_group and slowest >= max(rest), "these are not the fastest CPUs")
+            whole_group = cpus
+    return task.at_speed(slowest), whole_group
 
 
 def inflated(system, task, several, form):
@@ -490,8 +547,10 @@ def priority(order):
 
 def sporadic(system, tasks, jitter=False, constrained=True, implicit=False, budget=False, fits=True):
     """The assumptions of most tests."""
-    need(not system.other_speeds and not system.changes, "speeds or requests are not analysed")
+    need(not system.changes, "requests are not analysed")
     for task in tasks:
+        counted = min(system.speeds[cpu] for cpu in task.cpus) == task.speed
+        need(counted, f"the speeds of the CPUs of {task.name} are not counted")
         need(task.kind != "self-suspending", f"{task.name} suspends itself")
         need(all(b - a >= task.T for a, b in zip(task.times, task.times[1:])), f"{task.name} comes too early")
         need(task.longest <= (task.budget if budget else task.C), f"{task.name} may execute for longer")
@@ -1135,31 +1194,61 @@ def rates(proof, system, tasks):
 # ---- What shows a no ------------------------------------------------------------------------------------------------
 
 
+def timed_tasks(system):
+    """The tasks in the time of their CPUs, where each has CPUs of one speed; none otherwise."""
+    clusters = [{system.speeds[cpu] for cpu in cluster} for cluster in system.clusters]
+    tied = all(len(task.allowed) == 1 for task in system.tasks)
+    if system.other_speeds and (system.homes or not tied and any(len(speeds) > 1 for speeds in clusters)):
+        return None
+    return [task.at_speed(min(system.speeds[cpu] for cpu in task.allowed)) for task in system.tasks]
+
+
+def in_whole_times(system, one):
+    """The numbers of CAPACITY in the time of the CPUs."""
+    timed = timed_tasks(system)
+    if timed is None:
+        return None
+    if one["task"] is not None:
+        task = next(task for task in timed if task.name == one["task"])
+        return Fraction(task.C), Fraction(task.D)
+    return sum(task.u for task in timed), Fraction(len(system.all))
+
+
 def too_much(system, found):
     """CAPACITY: no scheduler can do it."""
     (one,) = found
-    need(not system.other_speeds, "the verifier knows unit speeds only")
     need(all(task.longest <= task.C for task in system.tasks), "a job may execute for longer")
     if one["task"] is not None:
         task = system.by_name[one["task"]]
-        right = (Fraction(task.C), Fraction(task.D))
+        # A section may be executed on the home of its resource.
+        cpus = system.all if task.sections else task.allowed
+        right = (Fraction(min(ceil(task.C / system.speeds[cpu]) for cpu in cpus)), Fraction(task.D))
     else:
         need(all(task.comes_for_ever() for task in system.tasks), "tasks end")
-        right = (sum(task.u for task in system.tasks), Fraction(len(system.all)))
-    need((Fraction(one["value"]), Fraction(one["bound"])) == right, "other numbers are right")
-    need(right[0] > right[1], "it is not too much")
+        right = (sum(task.u for task in system.tasks), sum(system.speeds.values()))
+        if one["cpus"] is not None:
+            # The largest tasks, and as many of the fastest CPUs: a job runs on one at a time.
+            count = len(one["cpus"])
+            need(0 < count <= len(system.tasks), "there are no more tasks than CPUs here")
+            largest = sorted((task.u for task in system.tasks), reverse=True)[:count]
+            right = (sum(largest), sum(sorted(system.speeds.values(), reverse=True)[:count]))
+    claimed = (Fraction(one["value"]), Fraction(one["bound"]))
+    need(claimed in (right, in_whole_times(system, one)), "other numbers are right")
+    need(claimed[0] > claimed[1], "it is not too much")
 
 
 def confined(system, found):
     """AFFINITY: tasks that may use these CPUs alone need more than there are."""
     (one,) = found
-    sporadic(system, system.tasks, implicit=True, fits=False)
-    need(all(task.comes_for_ever() for task in system.tasks), "tasks end")
+    tasks = timed_tasks(system)
+    need(tasks is not None, "the CPUs of a task have different speeds")
+    sporadic(system, tasks, implicit=True, fits=False)
+    need(all(task.comes_for_ever() for task in tasks), "tasks end")
     if one["task"] is not None:
-        right = (system.by_name[one["task"]].u, Fraction(1))
+        right = (next(task for task in tasks if task.name == one["task"]).u, Fraction(1))
     else:
         cpus = frozenset(one["cpus"])
-        right = (sum(task.u for task in system.tasks if task.allowed <= cpus), Fraction(len(cpus)))
+        right = (sum(task.u for task in tasks if task.allowed <= cpus), Fraction(len(cpus)))
     need((Fraction(one["value"]), Fraction(one["bound"])) == right, "other numbers are right")
     need(right[0] > right[1], "it is not too much")
 
@@ -1459,6 +1548,7 @@ def verify_whatever(system, answer):
     if test == "OPA":
         tasks = [task.copy(cpus=task.allowed) for task in system.tasks]
         need(all(len(task.cpus) == 1 for task in tasks) and not system.costs, "the test is about single CPUs")
+        tasks = [task.at_speed(system.speeds[min(task.cpus)]) for task in tasks]
         sporadic(system, tasks, jitter=True, constrained=False, fits=False)
         if answer["verdict"] == "no":
             return none_can_be_lowest(comparisons(proof), groups_of(tasks))
@@ -1467,6 +1557,7 @@ def verify_whatever(system, answer):
         cpu_of = {name: frozenset(part["cpus"]) for part in proof["parts"] for name in part["tasks"]}
         tasks = [task.copy(cpus=cpu_of[task.name]) for task in system.tasks]
         need(all(len(t.cpus) == 1 and t.cpus <= t.allowed for t in tasks), "a task is not on a CPU that it may use")
+        tasks = [task.at_speed(system.speeds[min(task.cpus)]) for task in tasks]
         sporadic(system, tasks, constrained=False)
         need(not system.costs, "overheads are not analysed")
         return processor_demand(proof, groups_of(tasks))

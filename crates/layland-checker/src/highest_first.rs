@@ -10,11 +10,16 @@
 //! job was started, so equal deadlines are not checked there. For jobs of one level
 //! ([`JobOrder::Levels`]), the same conditions hold if they queue in the order in which they became
 //! ready; nothing is checked if their order is unknown.
+//!
+//! If jobs go to the fastest CPUs ([`Placement::FastestFirst`]), the k-th running job in the order has
+//! to be on a CPU as fast as the k-th fastest online one, on a machine without overheads.
+//!
+//! Long because the sweep, its edges and its state are read together.
 
 use super::{Checker, Violation};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Duration, Group, InLevel, Index, JobOrder, RequestKind, TaskId,
-    TaskMap, Time,
+    Change, CpuId, CpuMap, CpuSet, Duration, Group, InLevel, Index, JobOrder, Placement, Rate,
+    RequestKind, TaskId, TaskMap, Time,
 };
 use layland_trace::JobRecord;
 use std::collections::BTreeSet;
@@ -22,7 +27,12 @@ use std::collections::BTreeSet;
 impl Checker<'_> {
     /// Checks the rule for each group. Without an order, it only checks that no CPU is idle while a
     /// job waits.
-    pub(super) fn check_highest_first(&mut self, groups: &[Group], order: Option<&JobOrder>) {
+    pub(super) fn check_highest_first(
+        &mut self,
+        groups: &[Group],
+        order: Option<&JobOrder>,
+        placement: Placement,
+    ) {
         let cpu_count = self.system.platform.cpu_count();
         let mut group_of_task: TaskMap<Option<usize>> =
             TaskMap::filled(None, self.system.tasks.len());
@@ -96,6 +106,62 @@ impl Checker<'_> {
             // A stable sort. All edges of one instant are applied before the state is examined.
             edges.sort_by_key(|&(at, _)| at);
             self.sweep(&group.cpus, &edges, &mut keys, order);
+            let is_ideal = self.latency == Duration::ZERO
+                && !self.is_real
+                && self.system.platform.overheads.is_zero();
+            if placement == Placement::FastestFirst && is_ideal {
+                self.check_places(&group.cpus, &edges, &keys);
+            }
+        }
+    }
+
+    /// Checks that the running jobs are on the fastest online CPUs of the group, in their order.
+    fn check_places(&mut self, cpus: &CpuSet, edges: &[(Time, Edge)], keys: &[Key]) {
+        let mut running: BTreeSet<(Key, CpuId)> = BTreeSet::new();
+        let mut online: BTreeSet<CpuId> = cpus.iter().collect();
+        online.retain(|cpu| self.system.platform.speeds.get(*cpu).is_some());
+        let speed = |cpu: CpuId| self.system.platform.speeds[cpu].rate();
+        let mut wrong = Vec::new();
+        for instant in edges.chunk_by(|(a, _), (b, _)| a == b) {
+            let now = instant[0].0;
+            // Jobs stop before others start on their CPUs.
+            for &(_, edge) in instant {
+                match edge {
+                    Edge::Stop(job, cpu) => {
+                        running.remove(&(keys[job], cpu));
+                    }
+                    Edge::Online(cpu) => {
+                        online.insert(cpu);
+                    }
+                    Edge::Offline(cpu) => {
+                        online.remove(&cpu);
+                    }
+                    // Priorities that change are those of EDZL, which knows unit speeds alone.
+                    Edge::Start(..)
+                    | Edge::Urgent(_)
+                    | Edge::Ready(_)
+                    | Edge::Done(_)
+                    | Edge::Passed(_)
+                    | Edge::Busy(_)
+                    | Edge::Free(_) => {}
+                }
+            }
+            for &(_, edge) in instant {
+                if let Edge::Start(job, cpu) = edge {
+                    running.insert((keys[job], cpu));
+                }
+            }
+            if now >= self.trace.over {
+                break;
+            }
+            let mut fastest: Vec<Rate> = online.iter().map(|&cpu| speed(cpu)).collect();
+            fastest.sort_unstable_by(|a, b| b.cmp(a));
+            let places = running.iter().zip(&fastest);
+            let slow = places.filter(|((_, cpu), fastest)| speed(*cpu) < **fastest);
+            wrong.extend(slow.take(1).map(|(&(key, cpu), _)| (key.job, cpu, now)));
+        }
+        for (job, cpu, at) in wrong {
+            self.violated(|this| Violation::NotFastest { job: this.name_at(job), cpu, at });
         }
     }
 

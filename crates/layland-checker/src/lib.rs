@@ -123,8 +123,8 @@ pub use self::evidence::{Demand, Evidence, Origin};
 use self::highest_first::Key;
 pub use self::violation::{JobName, Milestone, Move, Report, Violation};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Group, Index, JobId, JobOrder, Rate,
-    RequestKind, ScheduleRule, System, Task, TaskId, TaskMap, Time,
+    Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Group, Index, JobId, JobOrder,
+    Placement, Rate, RequestKind, ScheduleRule, System, Task, TaskId, TaskMap, Time,
 };
 use layland_trace::{Foreign, MarkKind, Trace};
 use std::borrow::Cow;
@@ -339,15 +339,15 @@ impl<'a> Checker<'a> {
     fn check_rule(&mut self, rule: &ScheduleRule) {
         match rule {
             ScheduleRule::None => {}
-            ScheduleRule::HighestFirst { groups, order } => {
+            ScheduleRule::HighestFirst { groups, order, placement } => {
                 if *order == JobOrder::Feasible {
                     self.check_feasible(groups);
                 }
-                self.check_highest_first(groups, Some(order));
+                self.check_highest_first(groups, Some(order), *placement);
             }
             ScheduleRule::Deferred { groups, order, regions } => {
                 self.check_deferred(groups, order, regions);
-                self.check_highest_first(groups, None);
+                self.check_highest_first(groups, None, Placement::Anywhere);
             }
             ScheduleRule::Served { groups, order, kind, servers } => {
                 self.check_servers(groups, order, *kind, servers);
@@ -355,7 +355,7 @@ impl<'a> Checker<'a> {
             ScheduleRule::Locking(rule) => self.check_locking(rule),
             ScheduleRule::LeastLaxity { groups, rule } => {
                 self.check_least_laxity(groups, *rule);
-                self.check_highest_first(groups, None);
+                self.check_highest_first(groups, None, Placement::Anywhere);
             }
             ScheduleRule::Optimal { groups } => self.check_optimal(groups),
             &ScheduleRule::Pfair { ref groups, quantum, releases, early } => {

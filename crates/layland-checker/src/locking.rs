@@ -15,8 +15,8 @@ mod sweep;
 use super::{Checker, Demand, Violation};
 use layland_model::rule::Locking;
 use layland_model::{
-    CpuId, Duration, InLevel, Index, JobOrder, Protocol, ResourceId, ScheduleRule, Section, System,
-    TaskId, Time,
+    CpuId, Duration, InLevel, Index, JobOrder, Placement, Protocol, ResourceId, ScheduleRule,
+    Section, System, TaskId, Time,
 };
 use layland_trace::MarkKind;
 
@@ -325,7 +325,7 @@ impl Checker<'_> {
         if self.demand == Demand::Bounded && !has_locks {
             // In a world without locks, the first job runs unless it is suspended.
             self.sound = segments;
-            self.check_highest_first(&rule.groups, Some(&rule.order));
+            self.check_highest_first(&rule.groups, Some(&rule.order), Placement::Anywhere);
             return;
         }
         let is_told = !self.is_real

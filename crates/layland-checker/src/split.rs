@@ -11,8 +11,8 @@
 
 use super::{Checker, Violation};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, Group, Index, JobId, JobOrder, OnMiss, Piece, Service, System,
-    Task, TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Duration, Group, Index, JobId, JobOrder, OnMiss, Piece, Placement,
+    Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_trace::{Job, JobEnd, JobRecord, Segment, Trace};
 use std::collections::BTreeSet;
@@ -194,7 +194,7 @@ impl Checker<'_> {
         checker.check_jobs();
         checker.check_segments();
         checker.report = std::mem::take(&mut self.report);
-        checker.check_highest_first(&groups, Some(&JobOrder::Deadline));
+        checker.check_highest_first(&groups, Some(&JobOrder::Deadline), Placement::Anywhere);
         if self.system.requests.is_empty() {
             for (index, record) in trace.jobs.iter().enumerate() {
                 let (deadline, over) = (record.job.deadline, trace.over);

@@ -194,6 +194,11 @@ pub enum Violation {
     /// The rule: a job runs while one that comes before it waits.
     #[error("{waiting} waits at {at} while {running}, which comes after it, runs on CPU {cpu}")]
     Overtaken { waiting: JobName, running: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job runs on a slower CPU than its place among the running jobs gives it.
+    #[error(
+        "{job} runs on CPU {cpu} at {at}, and by its place among the running jobs it gets a faster one"
+    )]
+    NotFastest { job: JobName, cpu: CpuId, at: Time },
     /// The rule: a job runs on after the end of the region for which a job that comes before it has to wait.
     #[error(
         "{waiting} waits at {at} while {running}, which comes after it and is in no region, runs on CPU {cpu}"

@@ -8,6 +8,7 @@ use crate::options::AssessOptions;
 use crate::search;
 use crate::stated::Stated;
 use crate::ticks;
+use crate::timed::in_time;
 use crate::verdict::{Asked, SKIPS_IN_TIME, may_skip_in_time, verdict};
 use layland_analysis::{Finding, Reason, Subject, Verdict, catalogue, necessary};
 use layland_model::{Order, System};
@@ -96,7 +97,7 @@ impl<'a> Assessor<'a> {
     }
 
     fn said_about(&self, is_meant: impl Fn(&Subject) -> bool) -> Vec<Said> {
-        let known = self.memo.of(Cow::Borrowed(self.system));
+        let known = self.memo.of(in_time(self.system));
         (catalogue::TESTS.iter().enumerate())
             .filter(|(_, test)| is_meant(&test.subject) && self.options.has(test.name))
             .map(|(at, test)| Said { test, finding: self.believed(self.of_all(&known, at)) })
@@ -107,7 +108,7 @@ impl<'a> Assessor<'a> {
     fn of_all(&self, known: &Known<'_>, at: usize) -> Arc<Stated> {
         let test = &catalogue::TESTS[at];
         if test.subject == Subject::SomeScheduler && self.system.levels.is_mixed() {
-            Arc::new(Stated::new(necessary::of_what_none_may_drop(test, self.system)))
+            Arc::new(Stated::new(necessary::of_what_none_may_drop(test, known.system())))
         } else {
             known.test(at)
         }

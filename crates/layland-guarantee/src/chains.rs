@@ -138,7 +138,7 @@ fn responses(system: &System, assessment: &Assessment) -> TaskMap<Option<Duratio
 /// fixed priorities, `from` first. The effects of overheads and blocking on that order are not
 /// known.
 fn hides(system: &System, rule: &ScheduleRule, from: TaskId, to: TaskId) -> bool {
-    let ScheduleRule::HighestFirst { groups, order: JobOrder::Fixed(keys) } = rule else {
+    let ScheduleRule::HighestFirst { groups, order: JobOrder::Fixed(keys), .. } = rule else {
         return false;
     };
     if !system.platform.overheads.is_zero() || system.has_blocking() {

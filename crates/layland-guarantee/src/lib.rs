@@ -52,6 +52,7 @@ mod shown;
 mod stated;
 mod ticks;
 mod tightest;
+mod timed;
 mod verdict;
 mod views;
 
@@ -66,4 +67,5 @@ pub use proven::{Analysed, Proven};
 pub use shown::{Shown, unexplained};
 pub use stated::Stated;
 pub use ticks::on_ticks;
+pub use timed::in_time;
 pub use verdict::{in_its_levels, in_level};

@@ -114,9 +114,9 @@
 
 use layland_analysis::{Assumption, longest_execution};
 use layland_model::{
-    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, OnMiss, Order,
-    Preemption, Rate, RateSum, Releases, ScheduleRule, Server, ServerKind, Service, System, Task,
-    TaskId,
+    Algorithm, Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, OnMiss,
+    Order, Placement, Preemption, Rate, RateSum, Releases, ScheduleRule, Server, ServerKind,
+    Service, System, Task, TaskId,
 };
 use layland_policy::PolicyOptions;
 use layland_policy::deadline::KernelOptions;
@@ -124,6 +124,7 @@ use layland_policy::deadline::accounts::Lend;
 use layland_policy::deadline::price::Arith;
 use layland_policy::fair::pd2;
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 /// The answers of a test about a view that hold for the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +216,7 @@ pub(crate) fn in_slots<'a>(
 /// Returns the view where some tasks come first: a cluster of one CPU for each of them, and one for
 /// the others.
 pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<'static>> {
-    let ScheduleRule::HighestFirst { groups, order: JobOrder::TopFirst { top, then } } = rule
+    let ScheduleRule::HighestFirst { groups, order: JobOrder::TopFirst { top, then }, .. } = rule
     else {
         return None;
     };
@@ -332,6 +333,73 @@ pub(crate) fn of_servers(
     })
 }
 
+/// Returns the views of groups whose CPUs have different speeds: identical CPUs, each as slow as the
+/// slowest of them.
+///
+/// Under any policy that runs the jobs of the highest priorities, which stay the same throughout each
+/// job, and wherever it places them, no job ends later than on those: by induction down the
+/// priorities, a job runs whenever it runs there, and each nanosecond takes at least one off the time
+/// that its rest needs on the slowest CPU. So every *yes*, response time and tardiness holds. If the
+/// jobs of highest priority run on the fastest CPUs, the same holds of the `k` fastest CPUs of each
+/// group alone, for each `k`: CPUs that are slower than all others never make a job later.
+pub(crate) fn of_slowest(
+    placed: &System,
+    algorithm: Algorithm,
+    rule: &ScheduleRule,
+) -> Vec<View<'static>> {
+    let ScheduleRule::HighestFirst { order, placement, .. } = rule else { return Vec::new() };
+    let clusters = &placed.platform.clusters;
+    let is_mixed = |cpus: &CpuSet| cpus.len() > 1 && placed.speed_of(cpus).is_none();
+    // Jobs that follow others become ready at other times where those end earlier.
+    let has_other_releases = placed.has_followers();
+    let has_overheads = !placed.platform.overheads.is_zero();
+    if !clusters.iter().any(is_mixed) || has_overheads || has_other_releases {
+        return Vec::new();
+    }
+    // Priorities that change with time, or with who runs, are not those of the slower system.
+    let theory = match order {
+        JobOrder::Deadline | JobOrder::Fixed(_) | JobOrder::Feasible => Some(algorithm),
+        // The tests choose the class or the points themselves, by other execution times.
+        JobOrder::TopFirst { .. } | JobOrder::Points(_) => None,
+        JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity | JobOrder::Levels { .. } => {
+            return Vec::new();
+        }
+    };
+    let most = clusters.iter().map(CpuSet::len).max().unwrap_or(0);
+    let fewer = if *placement == Placement::FastestFirst { 1..most } else { 0..0 };
+    let of_prefix = |k: usize| {
+        let mut fastest = placed.clone();
+        for cluster in fastest.platform.clusters.iter_mut().filter(|cpus| is_mixed(cpus)) {
+            let mut cpus: Vec<CpuId> = cluster.iter().collect();
+            cpus.sort_by_key(|&cpu| (Reverse(placed.platform.speeds[cpu].rate()), cpu));
+            *cluster = cpus.into_iter().take(k).collect();
+        }
+        let system = fastest.time_view_of_slowest()?;
+        let tells = if k == most { SLOWEST } else { FASTEST };
+        let view = |algorithms, system, tells| View {
+            algorithms,
+            system,
+            answers: Answers::Yes,
+            bounds: Bounds::Above,
+            tells,
+        };
+        match theory {
+            Some(algorithm) => {
+                Some(view(algorithms(algorithm, &system), Cow::Owned(system), tells))
+            }
+            // The class would have CPUs of its own among all of them.
+            None if k < most => None,
+            None => of_top_class(&system, rule)
+                .map(|of_class| view(of_class.algorithms, of_class.system, TOP_ON_SLOWEST)),
+        }
+    };
+    [most].into_iter().chain(fewer).filter_map(of_prefix).collect()
+}
+
+const SLOWEST: &str = "each CPU counts as the slowest one of its group, where no job ends earlier";
+const FASTEST: &str = "only the fastest CPUs of each group count, each as the slowest of these, where no job ends earlier";
+const TOP_ON_SLOWEST: &str = "each CPU counts as the slowest one of those that count, where no job ends earlier, each of \
+     the tasks that come first as alone on a CPU, and the others share those that are left";
 const PIECES: &str = "no task is split, so that this is partitioned EDF";
 const TOP_FIRST: &str = "each of the tasks that come first counts as alone on a CPU, and the others share those that \
      are left";

@@ -58,6 +58,7 @@ mod steps;
 mod system;
 mod task;
 mod time;
+mod time_view;
 mod validity;
 mod wording;
 
@@ -78,7 +79,8 @@ pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Enclosed, Rate, RateSum};
 pub use rule::{
-    Assigned, Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices,
+    Assigned, Group, JobOrder, LaxityRule, MoveReason, Piece, Placement, Releases, ScheduleRule,
+    Slices,
 };
 pub use server::{Server, ServerKind};
 pub use steps::{Protocol, Resource, ResourceId, Section, Step};

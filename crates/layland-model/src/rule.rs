@@ -23,6 +23,8 @@ pub enum ScheduleRule {
         groups: Vec<Group>,
         /// The order of ready jobs.
         order: JobOrder,
+        /// The CPUs of a group on which its jobs run.
+        placement: Placement,
     },
     /// In each group, no job waits while a CPU is idle. A waiting job comes before a running one
     /// only while the running job is in a region in which it is not preempted ([`Preemption`]):
@@ -194,6 +196,11 @@ pub enum ScheduleRule {
 /// Properties of rules, for code that treats several alike. This is the only place that classifies
 /// a new rule.
 impl ScheduleRule {
+    /// [`HighestFirst`](ScheduleRule::HighestFirst), with jobs on any CPUs of their groups.
+    pub const fn highest_first(groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
+        ScheduleRule::HighestFirst { groups, order, placement: Placement::Anywhere }
+    }
+
     /// The groups of CPUs with the tasks that they serve; `None` if the rule has no groups.
     pub fn groups(&self) -> Option<&[Group]> {
         match self {
@@ -290,6 +297,19 @@ impl ScheduleRule {
     pub const fn plans_with_wcets(&self) -> bool {
         self.is_optimal()
             || matches!(self, ScheduleRule::Split { .. } | ScheduleRule::MixedCriticality { .. })
+    }
+
+    /// Returns true if a system in [time](System::time_view) stands for the one that runs: an order of
+    /// jobs decides, and nothing has budgets. Reservations are paid back in fractions of a nanosecond.
+    pub const fn counts_in_time(&self) -> bool {
+        matches!(
+            self,
+            ScheduleRule::HighestFirst { .. }
+                | ScheduleRule::Deferred { .. }
+                | ScheduleRule::Locking(_)
+                | ScheduleRule::Weak { .. }
+                | ScheduleRule::Strong { .. }
+        )
     }
 
     /// Returns true if affinities define which CPUs a job may use.
@@ -409,6 +429,17 @@ impl Piece {
     pub fn due(&self) -> Duration {
         self.offset + self.deadline
     }
+}
+
+/// The CPUs of a group on which its running jobs are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Any of them.
+    #[default]
+    Anywhere,
+    /// The first of the running jobs in the order is on a fastest CPU that is online, the second on a
+    /// fastest of the others, and so on. Not promised if the machine is real or has overheads.
+    FastestFirst,
 }
 
 /// CPUs, and the tasks whose jobs they run.

@@ -20,10 +20,14 @@ impl Naive {
         Naive { left, cursor: 0, rule: &heuristic.name()[..2] }
     }
 
-    fn choose(&mut self, rate: &Rate, allowed: impl Fn(usize) -> bool) -> Option<usize> {
+    fn choose(
+        &mut self,
+        rate: impl Fn(usize) -> Rate,
+        allowed: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let bins = self.left.len();
         let fitting: Vec<usize> =
-            (0..bins).filter(|&bin| allowed(bin) && *rate <= self.left[bin]).collect();
+            (0..bins).filter(|&bin| allowed(bin) && rate(bin) <= self.left[bin]).collect();
         let bin = match self.rule {
             "ff" => fitting.first().copied(),
             "bf" => fitting.iter().copied().min_by_key(|&bin| (self.left[bin].clone(), bin)),
@@ -57,14 +61,33 @@ fn naive_pack(
     capacities: Vec<Rate>,
     heuristic: Heuristic,
 ) -> Result<Vec<usize>, usize> {
+    naive_pack_sizes(items, |item, _| items[item].clone(), allowed, capacities, heuristic)
+}
+
+/// Packs items that have another size in each bin.
+fn naive_pack_sizes(
+    items: &[Rate],
+    size: impl Fn(usize, usize) -> Rate,
+    allowed: impl Fn(usize, usize) -> bool,
+    capacities: Vec<Rate>,
+    heuristic: Heuristic,
+) -> Result<Vec<usize>, usize> {
     let mut bin_of = vec![0; items.len()];
     let mut naive = Naive::new(capacities, heuristic);
     for item in naive_order(items, heuristic) {
-        let bin = naive.choose(&items[item], |bin| allowed(item, bin)).ok_or(item)?;
-        naive.left[bin] = &naive.left[bin] - &items[item];
+        let bin = naive.choose(|bin| size(item, bin), |bin| allowed(item, bin)).ok_or(item)?;
+        naive.left[bin] = &naive.left[bin] - &size(item, bin);
         bin_of[item] = bin;
     }
     Ok(bin_of)
+}
+
+/// The work that a CPU of this speed does in the whole nanoseconds that a job takes, for the length of
+/// its period: what the task takes of the speed.
+fn size_on(rate: &Rate, speed: &Rate) -> Rate {
+    let (work, period) = rate.as_i64_pair().unwrap();
+    let time = (&Rate::whole(work) / speed).ceil().unwrap();
+    &Rate::new(time, period) * speed
 }
 
 fn naive_pack_min(items: &[Rate], at_least: usize, heuristic: Heuristic) -> Vec<Vec<usize>> {
@@ -84,7 +107,7 @@ fn naive_pack_over(items: &[Rate], count: usize, heuristic: Heuristic) -> Vec<Ve
     let mut naive = Naive::new(vec![Rate::ONE; count], heuristic);
     let mut bins = vec![Vec::new(); count];
     for item in naive_order(items, heuristic) {
-        let bin = naive.choose(&items[item], |_| true).unwrap_or_else(|| {
+        let bin = naive.choose(|_| items[item].clone(), |_| true).unwrap_or_else(|| {
             (0..count).min_by_key(|&bin| (Reverse(naive.left[bin].clone()), bin)).unwrap()
         });
         naive.left[bin] = &naive.left[bin] - &items[item];
@@ -169,7 +192,8 @@ proptest! {
         };
 
         let ours = partition(&system, heuristic).map(bins).map_err(|error| error.task.index());
-        let twin = naive_pack(&items, allowed, speeds.clone(), heuristic);
+        let size = |item: usize, bin: usize| size_on(&items[item], &speeds[bin]);
+        let twin = naive_pack_sizes(&items, size, allowed, speeds.clone(), heuristic);
         prop_assert_eq!(&ours, &twin);
 
         // All placements, in lexicographic order.
@@ -180,7 +204,7 @@ proptest! {
                 .collect();
             let fits = (0..cpus).all(|bin| {
                 let held = (0..items.len()).filter(|&item| bin_of[item] == bin);
-                held.map(|item| items[item].clone()).sum::<Rate>() <= speeds[bin]
+                held.map(|item| size(item, bin)).sum::<Rate>() <= speeds[bin]
             });
             let may = bin_of.iter().enumerate().all(|(item, &bin)| allowed(item, bin));
             (fits && may).then_some(bin_of)

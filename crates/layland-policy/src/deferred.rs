@@ -26,8 +26,9 @@
 //! ready at the same instant, in a later round of events. The same holds at each end of a segment.
 //!
 //! Cases that the papers leave out:
-//! - the execution of a job is the time that it has held CPUs, with overheads; so segments need
-//!   CPUs of speed 1;
+//! - the execution of a job is the time that it has held CPUs, with overheads. Segments are work: at
+//!   another speed than 1 the segment `j` ends when the job has held CPUs for
+//!   `ceil((c_1 + .. + c_j) / s)`, which needs CPUs of one speed. Floating regions are times;
 //! - a job that exceeds its WCET is in its last segment;
 //! - a real timer expires late, when the job has already begun its next segment. If the policy
 //!   waits for the end of a segment, the first decision after it counts as that end;
@@ -72,20 +73,15 @@ pub(crate) fn grouped(
     if !never && system.tasks.values().all(|task| task.preemption.is_anywhere()) {
         return Ok(None);
     }
-    let of = |task: &Task| if never { Preemption::Never } else { task.preemption.clone() };
-    let is_part = |(_, task): &(TaskId, &Task)| {
-        matches!(of(task), Preemption::Between(_) | Preemption::Delayed(_))
-    };
-    if let Some((id, task)) = system.tasks.iter().find(is_part)
-        && !system.platform.is_unit_speed()
-    {
+    if options.text("place") == Some("greedy") && !system.platform.is_unit_speed() {
         let reason = format!(
-            "task `{}` has regions of a length in time, and {name} keeps them on CPUs of unit speed alone",
-            task.name
+            "{name}:place=greedy moves jobs while they run, and a job in a non-preemptive region keeps its CPU"
         );
-        return Err(Refusal::invalid(reason).about(id));
+        return Err(Refusal::invalid(reason).into());
     }
-    let regions = Regions { of: system.tasks.values().map(of).collect(), never };
+    let of = |task: &Task| if never { Preemption::Never } else { task.preemption.clone() };
+    let given: TaskMap<Preemption> = system.tasks.values().map(of).collect();
+    let regions = Regions { of: given.clone(), given, never };
     let jobs = Deferred {
         ties,
         waiting: Queue::default(),
@@ -98,17 +94,59 @@ pub(crate) fn grouped(
         before: Vec::new(),
     };
     let grouped = Grouped::new(name.as_str(), scope, order, system, options, jobs)?;
+    let grouped = at_speeds(&name, grouped, system)?;
     let in_level = levels::of(order, system, options)?;
     let groups = grouped.tasks_of_groups();
     levels::refuse_shared(&name, "non-preemptive regions", in_level, system, groups)?;
     Ok(Some(grouped))
 }
 
+/// Converts the segments of each task to the time of the CPUs of its group.
+///
+/// # Errors
+/// If segments have no length in time: the CPUs of the group have different speeds, or may change.
+fn at_speeds(
+    name: &str,
+    grouped: Grouped<Deferred>,
+    system: &System,
+) -> Result<Grouped<Deferred>, SystemRefusal> {
+    if system.platform.is_unit_speed() {
+        return Ok(grouped);
+    }
+    let given = grouped.schedulers().next().map(|jobs| jobs.regions.given.clone());
+    let Some(mut regions) = given else { return Ok(grouped) };
+    for (cpus, tasks) in grouped.cpus_and_tasks() {
+        let speed = system.speed_of(&cpus).filter(|_| system.requests.is_empty());
+        for &id in tasks {
+            if !matches!(regions[id], Preemption::Between(_)) {
+                continue;
+            }
+            let timed = speed.and_then(|speed| regions[id].at_speed(speed));
+            regions[id] = timed.ok_or_else(|| {
+                let reason = format!(
+                    "task `{}` has segments, and {name} keeps them only where its CPUs have one speed and stay \
+                     the same",
+                    system.tasks[id].name
+                );
+                Refusal::invalid(reason).about(id)
+            })?;
+        }
+    }
+    let timed = |jobs: &mut Deferred| {
+        let Regions { given, never, .. } = &*jobs.regions;
+        let (given, never) = (given.clone(), *never);
+        jobs.regions = Arc::new(Regions { of: regions.clone(), given, never });
+    };
+    Ok(grouped.changing(timed))
+}
+
 /// The points at which jobs may be preempted.
 #[derive(Debug)]
 struct Regions {
-    /// The tasks of the system.
+    /// The tasks of the system, in time.
     of: TaskMap<Preemption>,
+    /// As the system states them.
+    given: TaskMap<Preemption>,
     /// True if jobs may be preempted nowhere, whatever the tasks declare.
     never: bool,
 }
@@ -292,7 +330,8 @@ impl Scheduler for Deferred {
     }
 
     fn keeps_regions(&self, id: TaskId, parameters: &Task) -> bool {
-        self.regions.never || *self.regions.of(id) == parameters.preemption
+        let given = self.regions.given.get(id).unwrap_or(&Preemption::Anywhere);
+        self.regions.never || *given == parameters.preemption
     }
 
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule {

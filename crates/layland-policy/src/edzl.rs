@@ -185,6 +185,6 @@ impl Scheduler for Edzl {
     }
 
     fn rule(&self, groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
-        ScheduleRule::HighestFirst { groups, order: JobOrder::ZeroLaxity }
+        ScheduleRule::highest_first(groups, JobOrder::ZeroLaxity)
     }
 }

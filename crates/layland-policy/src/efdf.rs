@@ -58,7 +58,7 @@
 //! A release, a preemption and an abort cost O(log n) in addition to their cost under global EDF.
 
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
-use crate::shell::groups::ONE_CLUSTER;
+use crate::shell::groups::{self, ONE_CLUSTER};
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 use crate::{HighestFirst, Refusal};
 use layland_model::{
@@ -90,6 +90,7 @@ pub(crate) fn policy() -> PolicyInfo {
     )
     .implementing(Algorithm::Efdf)
     .refusing([ONE_CLUSTER, "tasks whose next job arrives at once when a job ends"])
+    .with_options([groups::place()])
     .breaking_ties("equal deadlines go to the smaller rank, then to the task that comes first")
     .citing([ABBOTT])
 }
@@ -113,7 +114,8 @@ pub fn efdf(system: &System, options: &PolicyOptions) -> Result<Grouped<Efdf>, S
     }
     let fastest = system.platform.fastest();
     let scheduler = Efdf { fastest, ..Efdf::default() };
-    Grouped::new("efdf", Scope::Global, Order::Deadline, system, options, scheduler)
+    let grouped = Grouped::new("efdf", Scope::Global, Order::Deadline, system, options, scheduler)?;
+    Ok(grouped.placing(groups::placement(options)?, system))
 }
 
 /// EFDF on one group of CPUs: see the file header.
@@ -223,6 +225,6 @@ impl Scheduler for Efdf {
     }
 
     fn rule(&self, groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
-        ScheduleRule::HighestFirst { groups, order: JobOrder::Feasible }
+        ScheduleRule::highest_first(groups, JobOrder::Feasible)
     }
 }

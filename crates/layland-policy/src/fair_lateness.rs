@@ -36,7 +36,8 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         "as g-edf, but longer jobs count as due earlier, so that all tasks share one bound on lateness",
         |system, options| Ok(Box::new(fair_lateness("g-fl", Scope::Global, system, options)?)),
     )
-    .refusing([ONE_CLUSTER]);
+    .refusing([ONE_CLUSTER])
+    .with_options([groups::place()]);
     let clustered = PolicyInfo::new(
         "c-fl",
         "clustered fair lateness (C-FL)",
@@ -44,7 +45,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         |system, options| Ok(Box::new(fair_lateness("c-fl", Scope::Clustered, system, options)?)),
     )
     .refusing([WHOLE_CLUSTER])
-    .with_options([groups::size(), groups::cluster_fit()]);
+    .with_options([groups::size(), groups::cluster_fit(), groups::place()]);
     [global, clustered]
         .into_iter()
         .map(|info| {
@@ -71,5 +72,6 @@ pub fn fair_lateness(
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let jobs = HighestFirst::default();
     let grouped = Grouped::new(name, scope, Order::Deadline, system, options, jobs)?;
+    let grouped = grouped.placing(groups::placement(options)?, system);
     Ok(grouped.advancing(system, points::fair_lateness))
 }

@@ -114,7 +114,7 @@ impl Scheduler for HighestFirst {
             (Ties::Running, JobOrder::Deadline) => JobOrder::DeadlineThenRunning,
             (_, order) => order,
         };
-        ScheduleRule::HighestFirst { groups, order }
+        ScheduleRule::highest_first(groups, order)
     }
 }
 

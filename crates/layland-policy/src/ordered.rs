@@ -180,6 +180,12 @@ fn grouped(
     let grouped =
         Grouped::new(name.as_str(), scope, order, system, options, HighestFirst::new(ties))?;
     levels::refuse_unknown(&name, in_level, system, grouped.tasks_of_groups(), options)?;
+    let grouped = match scope {
+        Scope::Partitioned => grouped,
+        Scope::Global | Scope::Clustered | Scope::Federated => {
+            grouped.placing(groups::placement(options)?, system)
+        }
+    };
     Ok(match in_level {
         Some(in_level) => grouped.queueing_in_levels(in_level),
         None => grouped,
@@ -196,7 +202,7 @@ fn g(order: Order) -> PolicyInfo {
     let summary = format!("the m {first} run, on any CPU");
     info(Form::Global, order, title("global", order), summary, global)
         .refusing(refuses(ONE_CLUSTER, order))
-        .with_options(options_of(order))
+        .with_options(options_of(order).chain([groups::place()]))
         .taking_followers()
         .citing(citations(order))
 }
@@ -210,7 +216,12 @@ fn c(order: Order) -> PolicyInfo {
     let summary = format!("global {} within each cluster", algorithm(order));
     info(Form::Clustered, order, title("clustered", order), summary, clustered)
         .refusing(refuses(WHOLE_CLUSTER, order))
-        .with_options([groups::size(), groups::cluster_fit()].into_iter().chain(options_of(order)))
+        .with_options(
+            [groups::size(), groups::cluster_fit()]
+                .into_iter()
+                .chain(options_of(order))
+                .chain([groups::place()]),
+        )
         .taking_followers()
         .citing(citations)
 }

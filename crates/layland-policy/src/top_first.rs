@@ -26,11 +26,12 @@
 //!   change.
 
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
-use crate::shell::groups::ONE_CLUSTER;
+use crate::shell::groups::{self, ONE_CLUSTER};
 use crate::shell::{Grouped, Scope};
 use crate::{HighestFirst, Refusal};
 use layland_model::{Algorithm, Order, System, TaskId, TopClass};
 use layland_offline::top::{self, ANDERSSON, BARUAH, GOOSSENS, SRINIVASAN};
+use std::borrow::Cow;
 
 /// Returns the descriptions of all policies of this family.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
@@ -57,7 +58,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             |system, options| Ok(Box::new(edf_us(system, options)?)),
         )
         .implementing_by(by("zeta", TopClass::EdfUs, Order::Deadline))
-        .with_options([zeta("m/(2m-1)")])
+        .with_options([zeta("m/(2m-1)"), groups::place()])
         .citing([SRINIVASAN]),
         PolicyInfo::new(
             "fpedf",
@@ -66,6 +67,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             |system, options| Ok(Box::new(fpedf(system, options)?)),
         )
         .implementing(Algorithm::TopFirst(TopClass::FpEdf))
+        .with_options([groups::place()])
         .citing([BARUAH]),
         PolicyInfo::new(
             "edf-k",
@@ -78,7 +80,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             "k",
             "the k - 1 largest tasks come first, by default for the smallest k that the test accepts",
             Values::Number,
-        )])
+        ), groups::place()])
         .citing([GOOSSENS]),
         PolicyInfo::new(
             "rm-us",
@@ -87,7 +89,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             |system, options| Ok(Box::new(rm_us(system, options)?)),
         )
         .implementing_by(by("zeta", TopClass::RmUs, Order::RateMonotonic))
-        .with_options([zeta("m/(3m-2)")])
+        .with_options([zeta("m/(3m-2)"), groups::place()])
         .citing([ANDERSSON]),
     ]
     .into_iter()
@@ -117,7 +119,7 @@ pub fn edf_us(
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let zeta = options.rate("zeta")?.unwrap_or_else(|| top::edf_us(system.platform.cpu_count()));
-    below("edf-us", top::above(system, &zeta), Order::Deadline, system, options)
+    below("edf-us", top::above(&in_time(system), &zeta), Order::Deadline, system, options)
 }
 
 /// Returns **fpEDF**: those of the `m - 1` largest tasks that are above 1/2 first, then the
@@ -129,7 +131,7 @@ pub fn fpedf(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
-    below("fpedf", top::above_half(system), Order::Deadline, system, options)
+    below("fpedf", top::above_half(&in_time(system)), Order::Deadline, system, options)
 }
 
 /// Returns **EDF^(k)**: the `k - 1` largest tasks first, then the earliest deadlines.
@@ -143,13 +145,13 @@ pub fn edf_k(
     let k = match options.number("k")? {
         Some(0) => return Err(Refusal::invalid("k=`0` is not a number from 1 on").into()),
         Some(k) => k,
-        None => top::smallest_k(system).ok_or_else(|| {
+        None => top::smallest_k(&in_time(system)).ok_or_else(|| {
             Refusal::invalid(
                 "edf-k has no k that passes its test for these tasks: give one, as in edf-k:k=2",
             )
         })?,
     };
-    below("edf-k", top::largest(system, k - 1), Order::Deadline, system, options)
+    below("edf-k", top::largest(&in_time(system), k - 1), Order::Deadline, system, options)
 }
 
 /// Returns **RM-US\[zeta\]**: tasks above `zeta` first, then the shortest periods.
@@ -162,7 +164,13 @@ pub fn rm_us(
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let zeta = options.rate("zeta")?.unwrap_or_else(|| top::rm_us(system.platform.cpu_count()));
-    below("rm-us", top::above(system, &zeta), Order::RateMonotonic, system, options)
+    below("rm-us", top::above(&in_time(system), &zeta), Order::RateMonotonic, system, options)
+}
+
+/// Returns the system by whose utilizations the class is chosen: on CPUs of one speed, in
+/// [time](System::time_view).
+fn in_time(system: &System) -> Cow<'_, System> {
+    system.time_view(None).map_or(Cow::Borrowed(system), Cow::Owned)
 }
 
 /// Returns the policy that runs the class first, and below it the others in this order.
@@ -175,5 +183,6 @@ fn below(
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let jobs = HighestFirst::default();
     let grouped = Grouped::new(name, Scope::Global, then, system, options, jobs)?;
+    let grouped = grouped.placing(groups::placement(options)?, system);
     Ok(grouped.putting_first(class))
 }

@@ -59,7 +59,7 @@ fn abort_infeasible(pending: &mut Vec<TickJob>, now: i64) {
 /// # Panics
 /// If the rule is not [`ScheduleRule::HighestFirst`].
 pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time) -> Vec<Finished> {
-    let ScheduleRule::HighestFirst { groups, order: rule_order } = rule else {
+    let ScheduleRule::HighestFirst { groups, order: rule_order, .. } = rule else {
         panic!("only highest-first policies can be simulated by ticks")
     };
     let mut pending: Vec<TickJob> = Vec::new();

@@ -4,8 +4,8 @@
 //! then the tasks select CPUs in order.
 
 use layland_model::{
-    Change, CpuId, CpuSet, Duration, Group, InLevel, JobId, JobOrder, Order, ScheduleRule, System,
-    Task, TaskId, TaskMap, Time,
+    Change, CpuId, CpuSet, Duration, Group, InLevel, JobId, JobOrder, Order, Placement, Rate,
+    ScheduleRule, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ pub struct SlowHighestFirst {
     /// The length by which the key of a job is before its deadline, or `None` if the policy has no such points.
     earlier: Option<TaskMap<Duration>>,
     groups: Vec<(CpuSet, Vec<TaskId>)>,
+    /// The speeds of all CPUs, if jobs go to the fastest ones.
+    speeds: Option<Vec<Rate>>,
     tasks: BTreeMap<TaskId, Task>,
     online: CpuSet,
     /// Ready jobs with their deadlines and the instants at which they became ready.
@@ -39,7 +41,7 @@ impl SlowHighestFirst {
     /// # Panics
     /// If the rule is not [`ScheduleRule::HighestFirst`].
     pub fn of(system: &System, rule: &ScheduleRule, order: Order) -> Self {
-        let ScheduleRule::HighestFirst { groups, order: job_order } = rule else {
+        let ScheduleRule::HighestFirst { groups, order: job_order, placement } = rule else {
             panic!("only highest-first policies have this twin")
         };
         Self {
@@ -61,6 +63,8 @@ impl SlowHighestFirst {
             running_first: *job_order == JobOrder::DeadlineThenRunning || queues(job_order),
             queues: queues(job_order),
             groups: groups.iter().map(|g| (g.cpus.clone(), g.tasks.clone())).collect(),
+            speeds: (*placement == Placement::FastestFirst)
+                .then(|| system.platform.speeds.values().map(|speed| speed.rate()).collect()),
             tasks: system.tasks.iter().map(|(id, task)| (id, task.clone())).collect(),
             online: CpuSet::new(),
             ready: BTreeMap::new(),
@@ -166,30 +170,60 @@ impl Policy for SlowHighestFirst {
                     .map(|(&cpu, _)| (cpu, now, true))
                     .or_else(|| self.last.get(&task).map(|&(cpu, until)| (cpu, until, false)))
             };
-            let prefers = |cpu: CpuId| {
-                let mut best: Option<(TaskId, (Time, bool))> = None;
-                for &task in &ready {
-                    if let Some((last_cpu, until, runs)) = last(task)
-                        && last_cpu == cpu
-                        && best.is_none_or(|(_, most_recent)| (until, runs) > most_recent)
-                    {
-                        best = Some((task, (until, runs)));
+            // With speeds, each class of CPUs takes the next jobs in the order, the fastest first.
+            let mut classes: Vec<(CpuSet, Vec<TaskId>)> = Vec::new();
+            match &self.speeds {
+                None => classes.push((cpus.clone(), ready.clone())),
+                Some(speeds) => {
+                    let speed = |cpu: CpuId| &speeds[cpu.0 as usize];
+                    let mut all: Vec<&Rate> = cpus.iter().map(speed).collect();
+                    all.sort();
+                    all.dedup();
+                    let mut left = ready.clone();
+                    for &own in all.iter().rev() {
+                        let class: CpuSet = cpus.iter().filter(|&cpu| speed(cpu) == own).collect();
+                        let rest = left.split_off(class.len().min(left.len()));
+                        classes.push((class, std::mem::replace(&mut left, rest)));
                     }
                 }
-                best.map(|(task, _)| task)
-            };
-            let reserved: CpuSet = cpus.iter().filter(|&cpu| prefers(cpu).is_some()).collect();
-            let mut available = cpus.clone();
+            }
             let mut chosen = Vec::new();
-            for &task in &ready {
-                let own = last(task).map(|(cpu, ..)| cpu);
-                let cpu = own
-                    .filter(|&cpu| available.contains(cpu) && prefers(cpu) == Some(task))
-                    .or_else(|| available.difference(&reserved).lowest())
-                    .or_else(|| available.lowest())
-                    .expect("no more tasks than CPUs");
-                available.remove(cpu);
-                chosen.push((task, cpu));
+            for (class, ready) in &classes {
+                let prefers = |cpu: CpuId| {
+                    let mut best: Option<(TaskId, (Time, bool))> = None;
+                    for &task in ready {
+                        if let Some((last_cpu, until, runs)) = last(task)
+                            && last_cpu == cpu
+                            && best.is_none_or(|(_, most_recent)| (until, runs) > most_recent)
+                        {
+                            best = Some((task, (until, runs)));
+                        }
+                    }
+                    best.map(|(task, _)| task)
+                };
+                let reserved: CpuSet = class.iter().filter(|&cpu| prefers(cpu).is_some()).collect();
+                let mut available = class.clone();
+                for &task in ready {
+                    let own = last(task).map(|(cpu, ..)| cpu);
+                    let cpu = own
+                        .filter(|&cpu| available.contains(cpu) && prefers(cpu) == Some(task))
+                        .or_else(|| available.difference(&reserved).lowest())
+                        .or_else(|| available.lowest())
+                        .expect("no more tasks than CPUs");
+                    available.remove(cpu);
+                    chosen.push((task, cpu));
+                }
+            }
+            // A job that moves leaves its CPU, which is idle unless another one starts there.
+            for &(task, cpu) in &chosen {
+                let old = self.running.iter().find(|&(_, &running)| running == task);
+                let Some(old) = old.map(|(&old, _)| old).filter(|&old| old != cpu) else {
+                    continue;
+                };
+                self.stop(now, task);
+                if chosen.iter().all(|&(_, cpu)| cpu != old) {
+                    actions.push(Action::Idle { cpu: old });
+                }
             }
             for (task, cpu) in chosen {
                 if self.running.insert(cpu, task) != Some(task) {
@@ -206,7 +240,7 @@ impl Policy for SlowHighestFirst {
             .groups
             .iter()
             .map(|(cpus, tasks)| Group { cpus: cpus.clone(), tasks: tasks.clone() });
-        ScheduleRule::HighestFirst { groups: groups.collect(), order: JobOrder::Deadline }
+        ScheduleRule::highest_first(groups.collect(), JobOrder::Deadline)
     }
 
     fn needs(&self) -> Needs {

@@ -55,9 +55,13 @@ impl Assumption {
             FitsAlone => self.each_task(
                 system,
                 Field::Wcet,
-                &|_, task| {
+                &|id, task| {
                     let (c, d) = (task.own_wcet(), task.deadline);
-                    (c.at_unit_speed() > d).then(|| format!("needs {c:#} within {d:#}"))
+                    let is_too_long = c.at_unit_speed() > d && {
+                        let allowed = system.allowed_cpus(id);
+                        allowed.iter().all(|cpu| system.platform.speeds[cpu].time_for(c) > d)
+                    };
+                    is_too_long.then(|| format!("needs {c:#} within {d:#}"))
                 },
                 "no scheduler can do that: lower `wcet` or raise `deadline`",
             ),

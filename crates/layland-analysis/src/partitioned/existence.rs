@@ -1,8 +1,8 @@
 //! Existence of a partition of the tasks with which EDF meets every deadline on each CPU.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `C_i <= D_i`,
-//! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while
-//! the system runs. Affinities are respected.
+//! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) nothing changes while the system runs.
+//! Affinities are respected. On a CPU of another speed than 1, `C_i` is the time that a job takes there.
 //!
 //! The steps, from cheap to expensive; the first that succeeds answers *yes*:
 //!
@@ -14,6 +14,7 @@
 //!    then exhaustive search with that test, of at most [`DEMAND_NODES`] nodes: **exact** if it
 //!    ends. If a search gives up, the answer is *unknown*.
 
+use super::timed::Timed;
 use crate::Assumption::*;
 use crate::group::{Group, exact, exact_in_the_long_run};
 use crate::uniprocessor::edf::{Demand, points, processor_demand};
@@ -52,15 +53,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "a partition on which EDF meets every deadline: heuristics, then exhaustive search",
     subject: Subject::SomePartition,
     kind: TestKind::Exact,
-    assumptions: &[
-        SporadicReleases,
-        NoJitter,
-        FitsAlone,
-        WcetKept,
-        NoOverheads,
-        UnitSpeeds,
-        NoRequests,
-    ],
+    assumptions: &[SporadicReleases, NoJitter, FitsAlone, WcetKept, NoOverheads, NoRequests],
     citations: &[],
     certify: Certify::By(parts),
     decide: Decide::by(|system| find(system, NODES)),
@@ -69,6 +62,9 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 /// Returns the CPUs that have tasks in the partition that is found, and the points at which the
 /// demand is compared.
 fn parts(system: &System) -> Result<Vec<Part>, &'static str> {
+    if !system.platform.is_unit_speed() {
+        return Err("the verifier knows partitions onto CPUs of unit speed alone");
+    }
     let reasons = find(system, NODES).reasons;
     let [Reason::Partition(cpu_of)] = &reasons[..] else { return Err("there is no partition") };
     let groups = system.platform.cpus().map(|cpu| Group {
@@ -104,12 +100,17 @@ fn find(system: &System, nodes: u64) -> Finding {
             }
         };
     }
-    let by_demand = Heuristic::ALL.into_iter().find_map(|heuristic| by_demand(system, heuristic));
+    let Some(timed) = Timed::of(system) else {
+        let why = "a task takes longer on a slow CPU than any time that is counted".to_owned();
+        return Finding::new(Verdict::Unknown, Reason::NotPartitioned(why));
+    };
+    let by_demand =
+        Heuristic::ALL.into_iter().find_map(|heuristic| by_demand(system, &timed, heuristic));
     if let Some(cpu_of) = by_demand {
         return Finding::new(Verdict::Yes, Reason::Partition(cpu_of));
     }
     let first = failed.map_or_else(String::new, |unplaced| format!(" (first fit {unplaced})"));
-    match exhaustive(system, DEMAND_NODES) {
+    match exhaustive(system, &timed, DEMAND_NODES) {
         Ok(Some(cpu_of)) => Finding::new(Verdict::Yes, Reason::Partition(cpu_of)),
         Ok(None) => {
             let why = format!("no assignment of the tasks to the CPUs they may use works{first}");
@@ -133,16 +134,23 @@ struct GaveUp;
 /// Searches for a partition that the processor-demand test accepts on every CPU: places tasks by
 /// decreasing density, each onto every CPU that can take it. Empty CPUs that the same tasks may use
 /// are interchangeable, so only the lowest of them is tried.
-fn exhaustive(system: &System, nodes: u64) -> Result<Option<TaskMap<CpuId>>, GaveUp> {
+fn exhaustive(
+    system: &System,
+    timed: &Timed<'_>,
+    nodes: u64,
+) -> Result<Option<TaskMap<CpuId>>, GaveUp> {
     let mut order: Vec<TaskId> = system.tasks.ids().collect();
     order.sort_by_key(|&task| (std::cmp::Reverse(system.tasks[task].density()), task));
     let allowed: Vec<CpuSet> = order.iter().map(|&task| system.allowed_cpus(task)).collect();
     let cpus: Vec<CpuId> = system.platform.cpus().collect();
-    let alike = |a: CpuId, b: CpuId| allowed.iter().all(|set| set.contains(a) == set.contains(b));
+    let alike = |a: CpuId, b: CpuId| {
+        let may_use_both = |set: &CpuSet| set.contains(a) == set.contains(b);
+        timed.have_one_speed(a, b) && allowed.iter().all(may_use_both)
+    };
     let stands_for: Vec<usize> = (0..cpus.len())
         .map(|at| (0..=at).find(|&lower| alike(cpus[lower], cpus[at])).unwrap_or(at))
         .collect();
-    let mut search = Search { system, order, allowed, stands_for, left: nodes };
+    let mut search = Search { timed, order, allowed, stands_for, left: nodes };
     let mut on: Vec<Vec<TaskId>> = vec![Vec::new(); cpus.len()];
     if !search.place(0, &mut on)? {
         return Ok(None);
@@ -155,7 +163,7 @@ fn exhaustive(system: &System, nodes: u64) -> Result<Option<TaskMap<CpuId>>, Gav
 }
 
 struct Search<'a> {
-    system: &'a System,
+    timed: &'a Timed<'a>,
     order: Vec<TaskId>,
     allowed: Vec<CpuSet>,
     stands_for: Vec<usize>,
@@ -176,7 +184,9 @@ impl Search<'_> {
             }
             self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
             on[cpu].push(task);
-            let tasks: Vec<&Task> = on[cpu].iter().map(|&task| &self.system.tasks[task]).collect();
+            let there = CpuId::from_index(cpu);
+            let tasks: Vec<&Task> =
+                on[cpu].iter().map(|&task| self.timed.on(there, task)).collect();
             let fits = match processor_demand(&tasks) {
                 Ok(demand) => demand == Demand::Met,
                 Err(_) => return Err(GaveUp),
@@ -191,15 +201,14 @@ impl Search<'_> {
 }
 
 /// Returns a partition by a heuristic for which a task fits if the processor demand permits it.
-fn by_demand(system: &System, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
+fn by_demand(system: &System, timed: &Timed<'_>, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
     let order = system.by_rank();
     let densities: Vec<Rate> = order.iter().map(|&task| system.tasks[task].density()).collect();
     let allowed = order.iter().map(|&task| system.allowed_cpus(task)).collect();
-    let tasks: Vec<&Task> = order.iter().map(|&task| &system.tasks[task]).collect();
     let cpus = system.platform.cpu_count();
     let (on, loads) = (vec![Vec::new(); cpus], vec![RateSum::default(); cpus]);
     let placing = heuristic.order(&densities);
-    let mut bins = DemandBins { tasks, allowed, on, loads };
+    let mut bins = DemandBins { timed, tasks: order.clone(), allowed, on, loads };
     let bins = place(&mut bins, &placing, heuristic).ok()?;
     let mut by_task: Vec<(TaskId, CpuId)> =
         order.into_iter().zip(bins.into_iter().map(CpuId::from_index)).collect();
@@ -209,7 +218,8 @@ fn by_demand(system: &System, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
 
 /// CPUs as bins: a task fits if EDF then meets every deadline.
 struct DemandBins<'a> {
-    tasks: Vec<&'a Task>,
+    timed: &'a Timed<'a>,
+    tasks: Vec<TaskId>,
     allowed: Vec<CpuSet>,
     on: Vec<Vec<&'a Task>>,
     loads: Vec<RateSum>,
@@ -221,7 +231,7 @@ impl Bins for DemandBins<'_> {
     }
     fn fits(&self, bin: usize, item: usize) -> bool {
         let mut tasks = self.on[bin].clone();
-        tasks.push(self.tasks[item]);
+        tasks.push(self.timed.on(CpuId::from_index(bin), self.tasks[item]));
         self.allowed[item].contains(CpuId::from_index(bin))
             && processor_demand(&tasks) == Ok(Demand::Met)
     }
@@ -229,7 +239,8 @@ impl Bins for DemandBins<'_> {
         self.loads[a].cmp_sum(&self.loads[b])
     }
     fn put(&mut self, bin: usize, item: usize) {
-        self.on[bin].push(self.tasks[item]);
-        self.loads[bin].add(&self.tasks[item].utilization());
+        let task = self.timed.on(CpuId::from_index(bin), self.tasks[item]);
+        self.on[bin].push(task);
+        self.loads[bin].add(&task.utilization());
     }
 }

@@ -7,3 +7,4 @@
 pub mod existence;
 pub mod lopez;
 pub mod priorities;
+mod timed;

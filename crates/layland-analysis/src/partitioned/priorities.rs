@@ -1,8 +1,9 @@
 //! A partition of the tasks on which fixed priorities meet every deadline on each CPU.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, or by a curve, (2) `C_i <= D_i`, (3) WCETs
-//! are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system
-//! runs, (7) for given priorities: every task has one. Affinities are respected.
+//! are kept, (4) overheads are part of `C_i`, (5) nothing changes while the system runs, (6) for given
+//! priorities: every task has one. Affinities are respected. On a CPU of another speed than 1, `C_i`
+//! is the time that a job takes there.
 //!
 //! A CPU takes a task if every response time is then within its deadline, which is exact. The
 //! steps:
@@ -13,6 +14,7 @@
 //!    lowest of them is tried. Adding a task never shortens a response time, so an overfull CPU
 //!    stays overfull.
 
+use super::timed::Timed;
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::fixed_point::Diverged;
@@ -27,8 +29,7 @@ use std::cmp::{Ordering, Reverse};
 /// The maximum number of times that the exhaustive search computes the response times of a CPU.
 pub const NODES: u64 = 20_000;
 
-const ASSUMED: &[Assumption] =
-    &[BoundedArrivals, FitsAlone, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
+const ASSUMED: &[Assumption] = &[BoundedArrivals, FitsAlone, WcetKept, NoOverheads, NoRequests];
 
 /// `PARTITION-RM`, `PARTITION-DM` and `PARTITION-FP`.
 ///
@@ -52,17 +53,22 @@ pub const TEST: OrderedTest = OrderedTest {
     ),
     subject: by_order!(|ORDER| Subject::SomePartitionUnder(ORDER)),
     kind: TestKind::Exact,
-    assumptions: ByOrder::new(&and::<7>(ASSUMED, Priorities), ASSUMED),
+    assumptions: ByOrder::new(&and::<6>(ASSUMED, Priorities), ASSUMED),
     citations: &[],
     certify: ByOrder::all(Certify::Without("the verifier knows partitions under EDF alone")),
     analysis: Analysis::Finding(find),
 };
 
 fn find(system: &System, order: PriorityOrder) -> Finding {
-    if let Some(cpu_of) = Heuristic::ALL.into_iter().find_map(|one| packed(system, order, one)) {
+    let Some(timed) = Timed::of(system) else {
+        let why = "a task takes longer on a slow CPU than any time that is counted".to_owned();
+        return Finding::new(Verdict::Unknown, Reason::NotPartitioned(why));
+    };
+    let mut heuristics = Heuristic::ALL.into_iter();
+    if let Some(cpu_of) = heuristics.find_map(|one| packed(system, &timed, order, one)) {
         return Finding::new(Verdict::Yes, Reason::Partition(cpu_of));
     }
-    let mut search = AssignmentSearch::new(system, order);
+    let mut search = AssignmentSearch::new(system, &timed, order);
     match search.place(0) {
         Some(true) => Finding::new(Verdict::Yes, Reason::Partition(search.cpu_of())),
         Some(false) => {
@@ -84,8 +90,8 @@ fn find(system: &System, order: PriorityOrder) -> Finding {
 
 /// Returns true if the tasks of a CPU meet their deadlines, or `None` if a response time is not
 /// found.
-fn keeps(system: &System, order: PriorityOrder, tasks: &[TaskId]) -> Option<bool> {
-    let tasks = tasks.iter().map(|&id| (id, &system.tasks[id])).collect();
+fn keeps(timed: &Timed<'_>, order: PriorityOrder, cpu: CpuId, tasks: &[TaskId]) -> Option<bool> {
+    let tasks = tasks.iter().map(|&id| (id, timed.on(cpu, id))).collect();
     let sorted = order.sort(&Group { cpus: CpuSet::new(), tasks });
     let tasks: Vec<&Task> = sorted.into_iter().map(|(_, task)| task).collect();
     for (at, task) in tasks.iter().enumerate() {
@@ -99,13 +105,18 @@ fn keeps(system: &System, order: PriorityOrder, tasks: &[TaskId]) -> Option<bool
 }
 
 /// Returns a partition by a heuristic.
-fn packed(system: &System, order: PriorityOrder, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
+fn packed(
+    system: &System,
+    timed: &Timed<'_>,
+    order: PriorityOrder,
+    heuristic: Heuristic,
+) -> Option<TaskMap<CpuId>> {
     let items = system.by_rank();
     let densities: Vec<Rate> = items.iter().map(|&task| system.tasks[task].density()).collect();
     let cpus = system.platform.cpu_count();
     let (on, loads) = (vec![Vec::new(); cpus], vec![RateSum::default(); cpus]);
     let placing = heuristic.order(&densities);
-    let mut bins = Processors { system, order, items, on, loads };
+    let mut bins = Processors { system, timed, order, items, on, loads };
     let placed = place(&mut bins, &placing, heuristic).ok()?;
     let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
     for (&task, cpu) in bins.items.iter().zip(placed) {
@@ -116,6 +127,7 @@ fn packed(system: &System, order: PriorityOrder, heuristic: Heuristic) -> Option
 
 struct Processors<'a> {
     system: &'a System,
+    timed: &'a Timed<'a>,
     order: PriorityOrder,
     items: Vec<TaskId>,
     on: Vec<Vec<TaskId>>,
@@ -129,8 +141,9 @@ impl Bins for Processors<'_> {
     fn fits(&self, bin: usize, item: usize) -> bool {
         let task = self.items[item];
         let tasks: Vec<TaskId> = self.on[bin].iter().copied().chain([task]).collect();
-        self.system.allowed_cpus(task).contains(CpuId::from_index(bin))
-            && keeps(self.system, self.order, &tasks) == Some(true)
+        let cpu = CpuId::from_index(bin);
+        self.system.allowed_cpus(task).contains(cpu)
+            && keeps(self.timed, self.order, cpu, &tasks) == Some(true)
     }
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
         self.loads[a].cmp_sum(&self.loads[b])
@@ -138,13 +151,14 @@ impl Bins for Processors<'_> {
     fn put(&mut self, bin: usize, item: usize) {
         let task = self.items[item];
         self.on[bin].push(task);
-        self.loads[bin].add(&self.system.tasks[task].utilization());
+        self.loads[bin].add(&self.timed.on(CpuId::from_index(bin), task).utilization());
     }
 }
 
 /// Searches every assignment, placing each task onto every CPU that can take it.
 struct AssignmentSearch<'a> {
     system: &'a System,
+    timed: &'a Timed<'a>,
     order: PriorityOrder,
     tasks: Vec<TaskId>,
     allowed: Vec<CpuSet>,
@@ -155,18 +169,20 @@ struct AssignmentSearch<'a> {
 }
 
 impl<'a> AssignmentSearch<'a> {
-    fn new(system: &'a System, order: PriorityOrder) -> AssignmentSearch<'a> {
+    fn new(system: &'a System, timed: &'a Timed<'a>, order: PriorityOrder) -> AssignmentSearch<'a> {
         let mut tasks: Vec<TaskId> = system.tasks.ids().collect();
         tasks.sort_by_key(|&task| (Reverse(system.tasks[task].density()), task));
         let allowed: Vec<CpuSet> = tasks.iter().map(|&task| system.allowed_cpus(task)).collect();
         let cpus: Vec<CpuId> = system.platform.cpus().collect();
-        let alike =
-            |a: CpuId, b: CpuId| allowed.iter().all(|set| set.contains(a) == set.contains(b));
+        let alike = |a: CpuId, b: CpuId| {
+            let may_use_both = |set: &CpuSet| set.contains(a) == set.contains(b);
+            timed.have_one_speed(a, b) && allowed.iter().all(may_use_both)
+        };
         let stands_for = (0..cpus.len())
             .map(|at| (0..=at).find(|&lower| alike(cpus[lower], cpus[at])).unwrap_or(at))
             .collect();
         let on = vec![Vec::new(); cpus.len()];
-        AssignmentSearch { system, order, tasks, allowed, stands_for, on, left: NODES }
+        AssignmentSearch { system, timed, order, tasks, allowed, stands_for, on, left: NODES }
     }
 
     /// Places the tasks from `at` on; `None` if the search gives up.
@@ -181,7 +197,8 @@ impl<'a> AssignmentSearch<'a> {
             }
             self.left = self.left.checked_sub(1)?;
             self.on[cpu].push(task);
-            if keeps(self.system, self.order, &self.on[cpu])? && self.place(at + 1)? {
+            let there = CpuId::from_index(cpu);
+            if keeps(self.timed, self.order, there, &self.on[cpu])? && self.place(at + 1)? {
                 return Some(true);
             }
             self.on[cpu].pop();

@@ -13,8 +13,8 @@ use layland_analysis::{
     Comparison, Evidence, Part, Point, Proof, Quantity, Reason, Subject, Verdict,
 };
 use layland_guarantee::search::{self, Witness};
-use layland_guarantee::{Analysed, Assessment};
-use layland_model::{Algorithm, Behaviour, CpuSet, Duration, Index, Rate, System, Task, TaskId};
+use layland_guarantee::{Analysed, Assessment, in_time};
+use layland_model::{Algorithm, Behaviour, CpuSet, Duration, Index, System, Task, TaskId};
 use layland_offline::Heuristic;
 use layland_policy::deadline::KernelOptions;
 use layland_policy::fair::has_explicit_packing;
@@ -80,7 +80,8 @@ fn certificate<'a>(registry: &Registry, checked: &'a Checked) -> Certificate<'a>
         let proof = if is_of_schedulers && system.levels.is_mixed() {
             Err("some policies drop jobs of lower criticality, and the verifier counts all jobs")
         } else {
-            said.test.prove(system, finding).map(|proof| of_proof(&proof, system))
+            // The tests ran on the set in the time of its CPUs.
+            said.test.prove(&in_time(system), finding).map(|proof| of_proof(&proof, system))
         };
         let proof = known(system).and(proof.map_err(str::to_owned));
         let (proof, without) = or_reason(proof);
@@ -114,11 +115,11 @@ fn known(system: &System) -> Result<(), String> {
     if system.tasks.values().any(|task| matches!(task.behaviour, Behaviour::Curve(_))) {
         return Err("the verifier does not know arrival curves".to_owned());
     }
-    if system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE) {
-        Ok(())
-    } else {
-        Err("the verifier knows CPUs of unit speed alone".to_owned())
+    let has_homes = system.resources.iter().any(|resource| resource.home.is_some());
+    if has_homes && !system.platform.is_unit_speed() {
+        return Err("the verifier does not know the speeds of the homes of resources".to_owned());
     }
+    Ok(())
 }
 
 /// Checks that the proof is about the policy with all of its options. A proof of infeasibility
@@ -214,6 +215,9 @@ fn of_witness<'a>(
     }
     if !system.platform.overheads.is_zero() {
         return Err("the verifier does not simulate overheads".to_owned());
+    }
+    if !system.platform.is_unit_speed() {
+        return Err("the verifier does not simulate CPUs of other speeds".to_owned());
     }
     if system.tasks.values().any(|task| !task.preemption.is_anywhere()) {
         return Err("the verifier does not simulate non-preemptive regions".to_owned());

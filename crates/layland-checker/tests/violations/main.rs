@@ -8,8 +8,8 @@ mod mixed;
 
 use layland_checker::{Evidence, Milestone, Origin, Violation, check, check_with};
 use layland_model::{
-    Change, CpuId, CpuSet, Duration, ExecutionModel, Group, Index, JobOrder, Preemption, Rate,
-    Request, RequestKind, ScheduleRule, Service, Speed, System, Task, TaskId, TaskMap,
+    Change, CpuId, CpuSet, Duration, ExecutionModel, Group, Index, JobOrder, Placement, Preemption,
+    Rate, Request, RequestKind, ScheduleRule, Service, Speed, System, Task, TaskId, TaskMap,
 };
 use layland_trace::testing::{at, id, naive, segment, task};
 use layland_trace::{Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
@@ -69,7 +69,7 @@ fn valid() -> Trace {
 fn global_edf(system: &System) -> ScheduleRule {
     let group =
         Group { cpus: system.platform.all_cpus(), tasks: system.tasks.ids().collect::<Vec<_>>() };
-    ScheduleRule::HighestFirst { groups: vec![group], order: JobOrder::Deadline }
+    ScheduleRule::highest_first(vec![group], JobOrder::Deadline)
 }
 fn found(trace: &Trace, system: &System) -> Vec<Violation> {
     check(trace, system, &global_edf(system), 100).violations
@@ -392,22 +392,55 @@ fn broken_rules_are_found() {
             if *when == at(5) && job.id == id(1, 1)
     );
     // A fixed order that agrees with the trace is clean, and the reverse order is not.
-    let rule = |priorities: [i64; 3]| ScheduleRule::HighestFirst {
-        groups: vec![Group { cpus: CpuSet::first(2), tasks: (0..3).map(TaskId).collect() }],
-        order: JobOrder::Fixed(priorities.to_vec().into()),
+    let rule = |priorities: [i64; 3]| {
+        let group = Group { cpus: CpuSet::first(2), tasks: (0..3).map(TaskId).collect() };
+        ScheduleRule::highest_first(vec![group], JobOrder::Fixed(priorities.to_vec().into()))
     };
     assert!(check(&valid(), &system(), &rule([1, 2, 3]), 9).is_clean());
     assert_found!(
         check(&valid(), &system(), &rule([3, 2, 1]), 9).violations,
         Violation::Overtaken { .. }
     );
-    let only_one = ScheduleRule::HighestFirst {
-        groups: vec![Group { cpus: CpuSet::single(CpuId(0)), tasks: vec![TaskId(0), TaskId(1)] }],
-        order: JobOrder::Deadline,
-    };
+    let group = Group { cpus: CpuSet::single(CpuId(0)), tasks: vec![TaskId(0), TaskId(1)] };
+    let only_one = ScheduleRule::highest_first(vec![group], JobOrder::Deadline);
     assert_found!(
         check(&valid(), &system(), &only_one, 9).violations,
         Violation::OutsideGroup { cpu: CpuId(1), .. }
+    );
+}
+
+/// With jobs on the fastest CPUs, a job that comes first must not run on the slow one, not even alone.
+#[test]
+fn jobs_on_slower_cpus_than_theirs_are_found() {
+    let mut system = System::new(2, vec![task("a", 4, 10), task("b", 2, 10)]);
+    system.platform.speeds[CpuId(1)] = Speed::new(&Rate::whole(2)).unwrap();
+    let group = Group { cpus: CpuSet::first(2), tasks: vec![TaskId(0), TaskId(1)] };
+    let rule = |placement| ScheduleRule::HighestFirst {
+        groups: vec![group.clone()],
+        order: JobOrder::Deadline,
+        placement,
+    };
+    let of = |segments: Vec<Segment>, ends: [i64; 2]| Trace {
+        jobs: vec![done(0, 0, 0, 10, ends[0], 4), done(1, 0, 0, 10, ends[1], 2)],
+        segments,
+        over: at(10),
+        ..Trace::default()
+    };
+    let right = of(vec![segment(id(1, 0), 0, 0, 2), segment(id(0, 0), 1, 0, 2)], [2, 2]);
+    assert!(check(&right, &system, &rule(Placement::FastestFirst), 9).is_clean());
+    let swapped = of(vec![segment(id(1, 0), 1, 0, 1), segment(id(0, 0), 0, 0, 4)], [4, 1]);
+    assert!(check(&swapped, &system, &rule(Placement::Anywhere), 9).is_clean());
+    assert_found!(
+        check(&swapped, &system, &rule(Placement::FastestFirst), 9).violations,
+        Violation::NotFastest { job, cpu: CpuId(0), at: when }
+            if *when == at(0) && job.id == id(0, 0)
+    );
+    // From 1 on the CPU of `b` is free.
+    system.tasks[TaskId(0)].rank = 2;
+    assert_found!(
+        check(&swapped, &system, &rule(Placement::FastestFirst), 9).violations,
+        Violation::NotFastest { job, cpu: CpuId(0), at: when }
+            if *when == at(1) && job.id == id(0, 0)
     );
 }
 
@@ -517,7 +550,7 @@ fn dispatched_at(start: i64) -> (System, Trace, ScheduleRule) {
         executed: Service::from_ns(310),
     });
     let group = Group { cpus: CpuSet::first(1), tasks: vec![TaskId(0)] };
-    (system, trace, ScheduleRule::HighestFirst { groups: vec![group], order: JobOrder::Deadline })
+    (system, trace, ScheduleRule::highest_first(vec![group], JobOrder::Deadline))
 }
 
 #[test]

@@ -9,10 +9,13 @@ use crate::kept::Kept;
 use crate::memo::{Known, Memo};
 use crate::placed::placed_anew;
 use crate::seen::Seen;
+use crate::timed::in_time;
 use crate::views::{self, Answers, Bounds, View, algorithms};
 use layland_analysis::overheads::{Inflated, inflate_placed};
 use layland_analysis::{Finding, Subject, Verdict, catalogue};
-use layland_model::{Algorithm, Form, JobOrder, Piece, ScheduleRule, SplitOrder, System, TaskMap};
+use layland_model::{
+    Algorithm, Form, JobOrder, Piece, Protocol, ScheduleRule, SplitOrder, System, TaskMap,
+};
 use layland_policy::deadline::KernelOptions;
 use layland_policy::{PolicyInfo, PolicyOptions};
 use std::borrow::Cow;
@@ -80,6 +83,11 @@ impl<'a> Plan<'a> {
             return None;
         }
         let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
+        // In time first: overheads are times, and are added to those.
+        let slowest = views::of_slowest(&placed, algorithm_of(&rule, asked), &rule);
+        let view = if rule.counts_in_time() { placed.time_view(protocol_of(&rule)) } else { None };
+        let counts_times = view.is_some();
+        let placed = view.map_or(placed, Cow::Owned);
         let inflated = inflated(&rule, &placed, system, found);
         let algorithm = algorithm_of(&rule, asked);
         let threads = if algorithm.schedules_threads() {
@@ -117,10 +125,13 @@ impl<'a> Plan<'a> {
         let top_first = views::of_top_class(&analysed, &rule);
         let pieces = views::of_pieces(&analysed, &rule);
         let servers = views::of_servers(&analysed, algorithm, &rule);
-        let mut views = vec![match views::with_regions(&analysed, &rule) {
+        let own = match views::with_regions(&analysed, &rule) {
             Some(regions) => View { algorithms: theory, ..regions },
             None => View::plain(theory, analysed),
-        }];
+        };
+        let tells = if counts_times { IN_TIME } else { own.tells };
+        let mut views = vec![View { tells, ..own }];
+        views.extend(slowest);
         views.extend(top_first);
         views.extend(pieces);
         views.extend(servers);
@@ -154,7 +165,7 @@ impl<'a> Plan<'a> {
         }
         let views = views;
         Some(Plan {
-            known: asked.memo.of(system.clone()),
+            known: asked.memo.of(known_in_time(system)),
             is_uncovered: is_uncovered(&rule, system),
             is_covered_alone: is_covered_alone(algorithm, system),
             counts_reloads: counts_reloads(&rule, algorithm, system),
@@ -166,6 +177,23 @@ impl<'a> Plan<'a> {
             nothing_more,
         })
     }
+}
+
+/// The change to a system whose tasks count in time.
+const IN_TIME: &str = "execution times count as the time that they take at the speeds of the CPUs";
+
+/// Returns the set for tests about any scheduler.
+fn known_in_time<'a>(system: &Cow<'a, System>) -> Cow<'a, System> {
+    match in_time(system) {
+        Cow::Borrowed(_) => system.clone(),
+        Cow::Owned(timed) => Cow::Owned(timed),
+    }
+}
+
+/// Returns the protocol of a rule for locks.
+fn protocol_of(rule: &ScheduleRule) -> Option<Protocol> {
+    let ScheduleRule::Locking(locking) = rule else { return None };
+    Some(locking.protocol)
 }
 
 /// Returns true if some jobs need not meet their deadlines, so that it says nothing if no scheduler
@@ -222,6 +250,12 @@ fn inflated(
     }
     if system.has_followers() {
         found.reasons.push("no analysis of tasks that follow others counts overheads".to_owned());
+        return None;
+    }
+    // Jobs also move when a job on a faster CPU ends.
+    if !placed.platform.is_unit_speed() {
+        let why = "no analysis counts overheads on CPUs of different speeds";
+        found.reasons.push(why.to_owned());
         return None;
     }
     inflate_placed(placed, system)

@@ -222,6 +222,7 @@ impl Plan {
         let groups = if let ScheduleRule::HighestFirst {
             groups,
             order: JobOrder::Deadline | JobOrder::DeadlineThenRunning,
+            ..
         } = rule
         {
             Cow::Borrowed(groups)

@@ -269,7 +269,7 @@ mod tests {
             tasks: vec![TaskId(cpu)],
         };
         let groups = vec![group(0), group(1)];
-        (system, ScheduleRule::HighestFirst { groups, order: JobOrder::Deadline })
+        (system, ScheduleRule::highest_first(groups, JobOrder::Deadline))
     }
 
     #[test]

@@ -207,7 +207,14 @@ fn by_load(system: &System, test: CpuTest<'_, '_>) -> Option<Assignment> {
             if !test.is_plain_edf() {
                 return None;
             }
-            system.tasks.values().all(|task| task.deadline >= task.period)
+            let is_equivalent = system.tasks.values().all(|task| task.deadline >= task.period);
+            // On CPUs of different speeds another CPU than the emptiest may be the one that takes a
+            // task by its density.
+            let has_classes = system.speed_of(&system.platform.all_cpus()).is_none();
+            if has_classes && !is_equivalent {
+                return None;
+            }
+            is_equivalent
         }
     };
     let accepted = |cpu_of, found_by| Some(Assignment { cpu_of, found_by });
@@ -325,7 +332,7 @@ impl Bins for Cpus<'_, '_, '_> {
             return false;
         }
         match self.test {
-            CpuTest::Load => self.loads[bin].fits(&self.sizes.densities[item], &self.fastest),
+            CpuTest::Load => self.loads[bin].fits(self.sizes.on(item, bin), &self.fastest),
             CpuTest::Deadlines(test) => {
                 let (cpu, another) = (CpuId::from_index(bin), self.sizes.tasks[item]);
                 let Some(on) = test.with_another(cpu, &self.on[bin], another) else { return false };
@@ -356,7 +363,7 @@ impl Bins for Cpus<'_, '_, '_> {
             debug_assert_eq!((at, accepted), (bin, item), "put where it was accepted");
             self.on[bin] = on;
         }
-        self.loads[bin].add(&self.sizes.densities[item]);
+        self.loads[bin].add(self.sizes.on(item, bin));
         if let Some(group) = self.group_of(item) {
             let held = self.homes[group].map_or(0, |(_, held)| held);
             self.homes[group] = Some((bin, held + 1));
@@ -367,7 +374,7 @@ impl Bins for Cpus<'_, '_, '_> {
 impl Unfill for Cpus<'_, '_, '_> {
     fn take(&mut self, bin: usize, item: usize) {
         self.on[bin].remove(self.sizes.tasks[item]);
-        self.loads[bin].take(&self.sizes.densities[item]);
+        self.loads[bin].take(self.sizes.on(item, bin));
         if let Some(group) = self.group_of(item) {
             self.homes[group] =
                 self.homes[group].and_then(|(bin, held)| (held > 1).then(|| (bin, held - 1)));

@@ -3,8 +3,8 @@
 //! The decision is NP-complete (bin packing). The search places the tasks by decreasing density,
 //! each onto the CPUs in ascending order, and cuts a branch
 //!
-//! - if a CPU is interchangeable with one that failed: both have equal room, and every task may use
-//!   both or neither;
+//! - if a CPU is interchangeable with one that failed: both have equal speed and room, and every task
+//!   may use both or neither;
 //! - if the remaining tasks need more than the room on the CPUs that can still take the smallest of
 //!   them.
 //!
@@ -34,7 +34,8 @@ pub enum Existence {
 }
 
 /// Searches at most `limit` nodes for a placement of the tasks such that the densities on each CPU
-/// sum to at most its speed. Exact, except for [`Existence::Unknown`].
+/// sum to at most its speed, where `C` counts as `s ceil(C / s)` on a CPU of speed `s`. Exact, except
+/// for [`Existence::Unknown`].
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, Service, System, Task};
@@ -60,13 +61,15 @@ pub fn exists_partition(system: &System, limit: u64) -> Existence {
         })
         .collect();
     let speeds: Vec<Rate> = system.platform.speeds.values().map(|speed| speed.rate()).collect();
-    let found = match scale(&sizes.densities, &speeds) {
-        Some((items, free)) => Search::new(items, free, allowed, 0, limit).first(),
-        None => match scale_any(&sizes.densities, &speeds) {
-            Some((items, free)) => Search::new(items, free, allowed, BigInt::ZERO, limit).first(),
-            None => {
-                Search::new(sizes.densities.clone(), speeds, allowed, Rate::ZERO, limit).first()
+    let all: Vec<Rate> = sizes.classes().flatten().cloned().collect();
+    let classes = sizes.class_of.as_slice();
+    let found = match scale(&all, &speeds) {
+        Some((items, free)) => Search::new(items, classes, free, allowed, 0, limit).first(),
+        None => match scale_any(&all, &speeds) {
+            Some((items, free)) => {
+                Search::new(items, classes, free, allowed, BigInt::ZERO, limit).first()
             }
+            None => Search::new(all, classes, speeds, allowed, Rate::ZERO, limit).first(),
         },
     };
     match found {
@@ -118,8 +121,13 @@ struct GaveUp;
 
 /// The state of a search. Sizes are integers over a common denominator if there is one, otherwise
 /// rates.
-struct Search<T> {
-    items: Vec<T>,
+struct Search<'a, T> {
+    /// The sizes of the items on the CPUs of each class.
+    classes: Vec<Vec<T>>,
+    /// The class of each CPU; empty if there is only one class.
+    class_of: &'a [u32],
+    /// The least size of each item.
+    least: Vec<T>,
     /// The remaining room of each CPU.
     free: Vec<T>,
     zero: T,
@@ -131,28 +139,48 @@ struct Search<T> {
     left: u64,
 }
 
-impl<T> Search<T>
+impl<'a, T> Search<'a, T>
 where
     T: Clone + Ord,
-    for<'a> &'a T: Add<&'a T, Output = T> + Sub<&'a T, Output = T>,
+    for<'t> &'t T: Add<&'t T, Output = T> + Sub<&'t T, Output = T>,
 {
-    fn new(items: Vec<T>, free: Vec<T>, allowed: Vec<Vec<bool>>, zero: T, left: u64) -> Self {
-        let alike = |a: usize, b: usize| allowed.iter().all(|row| row[a] == row[b]);
+    /// Prepares a search for the items of all classes, one class after the other.
+    fn new(
+        all: Vec<T>,
+        class_of: &'a [u32],
+        free: Vec<T>,
+        allowed: Vec<Vec<bool>>,
+        zero: T,
+        left: u64,
+    ) -> Self {
+        let same_class = |a: usize, b: usize| class_of.is_empty() || class_of[a] == class_of[b];
+        let alike =
+            |a: usize, b: usize| same_class(a, b) && allowed.iter().all(|row| row[a] == row[b]);
         let cpus = 0..free.len();
         let alike = cpus.clone().map(|a| cpus.clone().map(|b| alike(a, b)).collect()).collect();
-        Search { items, free, zero, allowed, alike, left }
+        let count = allowed.len();
+        let classes: Vec<Vec<T>> = all.chunks(count.max(1)).map(<[T]>::to_vec).collect();
+        let sizes = |item: usize| classes.iter().map(move |class| &class[item]);
+        let least = (0..count).filter_map(|item| sizes(item).min().cloned()).collect();
+        Search { classes, class_of, least, free, zero, allowed, alike, left }
+    }
+
+    /// Returns the size of an item on a CPU.
+    fn size(&self, item: usize, bin: usize) -> &T {
+        let class = self.class_of.get(bin).map_or(0, |&class| class as usize);
+        &self.classes[class][item]
     }
 
     /// Returns the lexicographically first partition.
     fn first(&mut self) -> Result<Option<Vec<usize>>, GaveUp> {
         // The largest items have the fewest CPUs to choose from, so dead ends appear early.
-        let mut by_size: Vec<usize> = (0..self.items.len()).collect();
-        by_size.sort_by(|&a, &b| self.items[b].cmp(&self.items[a]));
-        let mut witness = vec![0; self.items.len()];
+        let mut by_size: Vec<usize> = (0..self.least.len()).collect();
+        by_size.sort_by(|&a, &b| self.least[b].cmp(&self.least[a]));
+        let mut witness = vec![0; self.least.len()];
         if !self.complete(&by_size, &self.needs(&by_size), &mut witness)? {
             return Ok(None);
         }
-        for item in 0..self.items.len() {
+        for item in 0..self.least.len() {
             // The current partition agrees with the first one on every item before this one.
             by_size.retain(|&other| other != item);
             let needs = self.needs(&by_size);
@@ -172,17 +200,17 @@ where
                 }
             }
             let bin = witness[item];
-            self.free[bin] = &self.free[bin] - &self.items[item];
+            self.free[bin] = &self.free[bin] - self.size(item, bin);
         }
         Ok(Some(witness))
     }
 
-    /// Returns for each of these items the sum of its size and the sizes of those after it.
+    /// Returns for each of these items the sum of its least size and those of the items after it.
     fn needs(&self, items: &[usize]) -> Vec<T> {
         let mut sum = self.zero.clone();
         let mut needs: Vec<T> = (items.iter().rev())
             .map(|&item| {
-                sum = &sum + &self.items[item];
+                sum = &sum + &self.least[item];
                 sum.clone()
             })
             .collect();
@@ -190,7 +218,7 @@ where
         needs
     }
 
-    /// Places these items, which decrease in size and have these [`needs`](Self::needs). Returns
+    /// Places these items, which decrease in their least size and have these [`needs`](Self::needs). Returns
     /// true if this is possible. Leaves `free` unchanged.
     fn complete(
         &mut self,
@@ -222,7 +250,7 @@ where
             let same =
                 |&lower: &usize| self.alike[lower][bin] && self.free[lower] == self.free[bin];
             if self.allowed[item][bin]
-                && self.items[item] <= self.free[bin]
+                && *self.size(item, bin) <= self.free[bin]
                 && !candidates.iter().any(same)
             {
                 candidates.push(bin);
@@ -236,7 +264,7 @@ where
     fn enough(&self, items: &[usize], need: &T) -> bool {
         let Some(&smallest) = items.last() else { return true };
         // A CPU with less room than the smallest item is of no use to any of them.
-        let smallest = &self.items[smallest];
+        let smallest = &self.least[smallest];
         let usable = self.free.iter().filter(|free| *free >= smallest);
         let usable = usable.fold(self.zero.clone(), |sum, free| &sum + free);
         *need <= usable
@@ -245,7 +273,7 @@ where
     /// Visits a node: subtracts the item from the room of the CPU, and returns the previous room.
     fn take(&mut self, item: usize, bin: usize) -> Result<T, GaveUp> {
         self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
-        let after = &self.free[bin] - &self.items[item];
+        let after = &self.free[bin] - self.size(item, bin);
         Ok(std::mem::replace(&mut self.free[bin], after))
     }
 }
@@ -271,8 +299,8 @@ mod tests {
             // The first item may not use the first CPU, so that not all CPUs are alike.
             let allowed: Vec<Vec<bool>> =
                 (0..sizes.len()).map(|item| (0..4).map(|cpu| item + cpu > 0).collect()).collect();
-            let whole = Search::new(items, free, allowed.clone(), BigInt::ZERO, 3_000).first();
-            let fractions = Search::new(sizes, speeds, allowed, Rate::ZERO, 3_000).first();
+            let whole = Search::new(items, &[], free, allowed.clone(), BigInt::ZERO, 3_000).first();
+            let fractions = Search::new(sizes, &[], speeds, allowed, Rate::ZERO, 3_000).first();
             match (whole, fractions) {
                 (Ok(whole), Ok(fractions)) => {
                     assert_eq!(whole, fractions, "{percent} %");

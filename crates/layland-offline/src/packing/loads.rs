@@ -1,7 +1,8 @@
 //! Exact loads of bins that take rates up to one capacity.
 //!
 //! A bin of smaller capacity starts with a load: the difference to the common capacity. So the
-//! fullest bin is always the one with the least room.
+//! fullest bin is always the one with the least room. An item may have another rate in the bins of
+//! another class.
 
 use layland_model::{Enclosed, Rate, RateSum};
 use std::cmp::Ordering;
@@ -18,7 +19,10 @@ use crate::{Bins, Heuristic, Minima};
 /// sum: an exact sum that is kept as long as its terms have 64 bits, and a number for each distinct
 /// history (bins that took equal rates in the same order have the same number).
 pub(crate) struct Loads<'a, A> {
-    items: Vec<Enclosed<'a>>,
+    /// The rates of the items in the bins of each class.
+    classes: Vec<Vec<Enclosed<'a>>>,
+    /// The class of each bin; empty if there is only one class.
+    class_of: &'a [u32],
     /// Returns true if an item may use a bin.
     allowed: A,
     capacity: Enclosed<'a>,
@@ -61,10 +65,23 @@ struct OrderOfLoads<'a> {
 
 impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
     pub(crate) fn new(items: &'a [Rate], allowed: A, bins: usize, capacity: &'a Rate) -> Self {
-        let negative = items.iter().find(|&rate| *rate < Rate::ZERO);
+        Loads::of_classes(vec![items], &[], allowed, bins, capacity)
+    }
+
+    /// Returns empty bins of these classes, with the rates of the items in each.
+    pub(crate) fn of_classes(
+        classes: Vec<&'a [Rate]>,
+        class_of: &'a [u32],
+        allowed: A,
+        bins: usize,
+        capacity: &'a Rate,
+    ) -> Self {
+        let negative = classes.iter().copied().flatten().find(|&rate| *rate < Rate::ZERO);
         assert!(negative.is_none(), "the rate of an item is negative: {negative:?}");
+        let enclosed = |items: &'a [Rate]| items.iter().map(Enclosed::from).collect();
         Loads {
-            items: items.iter().map(Enclosed::from).collect(),
+            classes: classes.into_iter().map(enclosed).collect(),
+            class_of,
             allowed,
             capacity: capacity.into(),
             sums: vec![RateSum::default(); bins],
@@ -88,6 +105,15 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
             self.emptiest = Some(Emptiest::new(self.sums.len()));
         }
         self
+    }
+
+    /// Returns the rate of an item in a bin.
+    #[inline]
+    fn rate(&self, bin: usize, item: usize) -> Enclosed<'a> {
+        match self.class_of.get(bin) {
+            None => self.classes[0][item],
+            Some(&class) => self.classes[class as usize][item],
+        }
     }
 
     /// Adds a rate to the load of a bin.
@@ -146,7 +172,7 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
     }
 
     fn fits(&self, bin: usize, item: usize) -> bool {
-        (self.allowed)(item, bin) && self.sums[bin].fits(self.items[item], self.capacity)
+        (self.allowed)(item, bin) && self.sums[bin].fits(self.rate(bin, item), self.capacity)
     }
 
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
@@ -165,12 +191,19 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
     }
 
     fn put(&mut self, bin: usize, item: usize) {
-        self.load(bin, self.items[item]);
+        self.load(bin, self.rate(bin, item));
     }
 
     fn emptiest_fit(&self, item: usize) -> Option<usize> {
         match &self.emptiest {
             _ if self.sums.is_empty() => None,
+            // A bin of another class may take what the emptiest does not.
+            _ if !self.class_of.is_empty() => {
+                let fitting = (0..self.count()).filter(|&bin| self.fits(bin, item));
+                fitting.reduce(|best, bin| {
+                    if self.compare_load(bin, best) == Ordering::Less { bin } else { best }
+                })
+            }
             // The capacity is the same for all, so that no other bin takes what the emptiest does not.
             Some(tree) if (self.allowed)(item, tree.bins[1]) => {
                 Some(tree.bins[1]).filter(|&bin| self.fits(bin, item))
@@ -180,7 +213,9 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
     }
 
     fn first_fit(&self, bins: Range<usize>, item: usize) -> Option<usize> {
-        let most = RateSum::most_before(self.items[item], self.capacity)?;
+        // The bins of the class in which the item is smallest may be fullest.
+        let of_class = |items: &Vec<Enclosed<'_>>| RateSum::most_before(items[item], self.capacity);
+        let most = self.classes.iter().filter_map(of_class).max()?;
         let mut from = bins.start;
         while from < bins.end {
             let bin = self.lows.first_below(from, most + 1).filter(|bin| bins.contains(bin))?;

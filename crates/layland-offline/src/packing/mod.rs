@@ -29,5 +29,5 @@ pub use heuristic::{Bins, Heuristic, NoRoom, ParseHeuristicError, place};
 pub use minima::Minima;
 pub use one_cpu::{CpuRules, OneCpu};
 pub use pack::{Spare, Unplaced, anywhere, pack, pack_min, pack_over};
-pub use partition::{UnplacedTask, partition};
+pub use partition::{UnplacedTask, pack_clusters, partition};
 pub use semi::semi_partition;

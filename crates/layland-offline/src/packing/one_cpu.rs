@@ -15,14 +15,14 @@
 //! | suspensions | as execution | sufficient |
 //! | several tasks with one priority, not by rank | each delays the others | sufficient |
 //! | servers | a task with the budget as its WCET and the period as its deadline; the budget of a deferrable server may come late | sufficient |
-//! | speeds | execution times are divided by the speed, rounded up to nanoseconds | sufficient by less than a nanosecond a job |
+//! | speeds | tasks count in the [time](layland_model::System::time_view) of the CPU; then come overheads | as at unit speed |
 //!
 //! A search that takes more than [`STEPS`] steps counts as a *no*.
 
 use super::response::{Above, keeps_deadline};
 use layland_model::{
-    ArrivalCurve, CpuId, Duration, Order, Rate, RateSum, ServerKind, Service, Speed, System, Task,
-    TaskId, TaskMap,
+    ArrivalCurve, CpuId, Duration, Order, Rate, RateSum, ServerKind, Speed, System, Task, TaskId,
+    TaskMap,
 };
 use num_integer::Integer;
 
@@ -154,7 +154,8 @@ impl OnCpu<'_> {
 pub struct OneCpu<'a> {
     system: &'a System,
     rules: CpuRules,
-    loads: TaskMap<Load<'a>>,
+    /// The tasks as the CPUs of each speed see them.
+    classes: Vec<(Speed, TaskMap<Load<'a>>)>,
 }
 
 impl<'a> OneCpu<'a> {
@@ -172,11 +173,25 @@ impl<'a> OneCpu<'a> {
     /// ```
     pub fn new(system: &'a System, rules: CpuRules) -> OneCpu<'a> {
         let costs = OverheadsPerJob::of(system);
-        let loads = system.tasks.iter().map(|(id, task)| Load {
-            key: (rules.order.fixed_key(task).unwrap_or_default(), task.rank, id),
-            ..load(task, costs.as_ref().and_then(|costs| costs.get(task.cluster)), rules)
-        });
-        OneCpu { system, rules, loads: loads.collect() }
+        let at_speed = |speed: Speed| {
+            let loads = system.tasks.iter().map(|(id, task)| Load {
+                key: (rules.order.fixed_key(task).unwrap_or_default(), task.rank, id),
+                ..load_at(
+                    speed,
+                    task,
+                    costs.as_ref().and_then(|costs| costs.get(task.cluster)),
+                    rules,
+                )
+            });
+            (speed, loads.collect())
+        };
+        let mut speeds: Vec<Speed> = Vec::new();
+        for &speed in system.platform.speeds.values() {
+            if !speeds.contains(&speed) {
+                speeds.push(speed);
+            }
+        }
+        OneCpu { system, rules, classes: speeds.into_iter().map(at_speed).collect() }
     }
 
     /// Returns true if all tasks keep their deadlines on this CPU.
@@ -239,28 +254,26 @@ impl<'a> OneCpu<'a> {
         }
     }
 
-    /// Returns the load of a task on a CPU of this speed.
+    /// Returns the load of a task on a CPU.
     fn load_on(&self, cpu: CpuId, task: TaskId) -> Load<'a> {
-        let mut load = self.loads[task];
-        let speed = self.system.platform.speeds[cpu];
-        if speed != Speed::UNIT {
-            load.work = speed.time_for(Service::from_ns(load.work)).ns();
-            load.region = speed.time_for(Service::from_ns(load.region)).ns();
-        }
-        load
+        let own = self.system.platform.speeds[cpu];
+        let class = self.classes.iter().find(|(speed, _)| *speed == own);
+        class.expect("every speed of a CPU is a class").1[task]
     }
 
     /// Returns true if jobs are preempted anywhere in the order of their deadlines, and nothing but
     /// execution times, deadlines and periods counts.
     pub(super) fn is_plain_edf(&self) -> bool {
-        let is_plain = |(id, load): (TaskId, &Load<'_>)| {
-            load.work == self.system.tasks[id].own_wcet().ns()
+        let is_plain = |speed: Speed, (id, load): (TaskId, &Load<'_>)| {
+            load.work == self.system.tasks[id].time_at(speed).ns()
                 && load.jitter == 0
                 && load.region == 0
                 && load.blocking == 0
                 && matches!(load.arrivals, Arrivals::Apart(_))
         };
-        self.rules.order == Order::Deadline && self.loads.iter().all(is_plain)
+        let mut classes = self.classes.iter();
+        self.rules.order == Order::Deadline
+            && classes.all(|(speed, loads)| loads.iter().all(|one| is_plain(*speed, one)))
     }
 
     /// Returns the number of tasks, from the first on, that delay the task at this position by their
@@ -319,7 +332,30 @@ impl OverheadsPerJob {
     }
 }
 
-fn load<'a>(task: &'a Task, costs: Option<&OverheadsPerJob>, rules: CpuRules) -> Load<'a> {
+/// Returns the load of a task on CPUs of this speed.
+fn load_at<'a>(
+    speed: Speed,
+    task: &'a Task,
+    costs: Option<&OverheadsPerJob>,
+    rules: CpuRules,
+) -> Load<'a> {
+    if speed == Speed::UNIT {
+        return load(task, task, costs, rules);
+    }
+    match task.at_speed(speed) {
+        Some(timed) => load(task, &timed, costs, rules),
+        // No window is as long.
+        None => Load { work: i64::MAX, ..load(task, task, costs, rules) },
+    }
+}
+
+/// Returns the load of a task, with the times that its jobs take.
+fn load<'a>(
+    given: &'a Task,
+    task: &Task,
+    costs: Option<&OverheadsPerJob>,
+    rules: CpuRules,
+) -> Load<'a> {
     let server = rules.servers.and_then(|kind| Some((kind, task.budget?)));
     let wcet = server.map_or(task.own_wcet(), |(_, budget)| budget);
     let work = wcet.ns().saturating_add(task.suspensions().0.ns());
@@ -338,7 +374,7 @@ fn load<'a>(task: &'a Task, costs: Option<&OverheadsPerJob>, rules: CpuRules) ->
         },
         region: region.max(longest_section(task)),
         blocking: task.blocking_time.ns(),
-        arrivals: match task.bursts().filter(|_| server.is_none()) {
+        arrivals: match given.bursts().filter(|_| server.is_none()) {
             Some(curve) => Arrivals::By(curve),
             None => Arrivals::Apart(task.period.ns()),
         },

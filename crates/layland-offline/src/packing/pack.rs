@@ -67,24 +67,27 @@ impl fmt::Display for Unplaced {
 }
 
 impl Unplaced {
-    pub(crate) fn new<A: Fn(usize, usize) -> bool>(
+    /// Creates the error for items of these rates, with their rates in each bin.
+    pub(crate) fn new<'r, A: Fn(usize, usize) -> bool>(
         no_room: NoRoom,
         items: &[Rate],
+        in_bin: impl Fn(usize, usize) -> &'r Rate,
         loads: &Loads<'_, A>,
         capacity: impl Fn(usize) -> Rate,
     ) -> Box<Unplaced> {
         let NoRoom { item, placed } = no_room;
         let spare = |bin| {
             let mut load = RateSum::default();
-            let held = placed.iter().zip(items).filter(|(at, _)| **at == Some(bin));
-            held.for_each(|(_, rate)| load.add(rate));
+            let held = placed.iter().enumerate().filter(|(_, at)| **at == Some(bin));
+            held.for_each(|(item, _)| load.add(in_bin(item, bin)));
             Spare { bin, load, capacity: capacity(bin) }
         };
+        let emptiest = loads.emptiest(item);
         Box::new(Unplaced {
             item,
-            rate: items[item].clone(),
+            rate: emptiest.map_or_else(|| items[item].clone(), |bin| in_bin(item, bin).clone()),
             allowed: loads.allowed_count(item),
-            emptiest: loads.emptiest(item).map(spare),
+            emptiest: emptiest.map(spare),
             fullest: loads.fullest(item).map(spare),
             placed,
         })
@@ -122,8 +125,9 @@ pub fn pack(
     capacity: &Rate,
 ) -> Result<Vec<usize>, Box<Unplaced>> {
     let mut loads = Loads::new(items, allowed, bins, capacity).for_heuristic(heuristic);
-    place(&mut loads, &heuristic.order(items), heuristic)
-        .map_err(|no_room| Unplaced::new(no_room, items, &loads, |_| capacity.clone()))
+    place(&mut loads, &heuristic.order(items), heuristic).map_err(|no_room| {
+        Unplaced::new(no_room, items, |item, _| &items[item], &loads, |_| capacity.clone())
+    })
 }
 
 /// Packs items of rate at most 1 into the smallest number K >= `at_least` of unit bins for which
@@ -149,7 +153,7 @@ pub fn pack_min(
     if let Some(item) = items.iter().position(|rate| *rate > Rate::ONE) {
         let loads = Loads::new(items, anywhere, at_least.max(1), &Rate::ONE);
         let no_room = NoRoom { item, placed: vec![None; items.len()] };
-        return Err(Unplaced::new(no_room, items, &loads, |_| Rate::ONE));
+        return Err(Unplaced::new(no_room, items, |item, _| &items[item], &loads, |_| Rate::ONE));
     }
     // If bins are opened on demand, the placement is equal for every sufficient K. Otherwise K
     // grows from a lower bound given by the sum of the rates; n bins are always enough.

@@ -3,11 +3,15 @@
 //! The size of a task is its density `C / min(D, T)`, the capacity of a CPU its speed, and a task
 //! goes to a CPU that it may use. If the densities on a CPU sum to at most its speed, EDF meets
 //! every deadline there; with implicit deadlines (`D = T`) this is also necessary.
+//!
+//! On a CPU of another speed `s` than 1, `C` counts as `s ceil(C / s)`: what the CPU does in the whole
+//! nanoseconds that a job takes. Two tasks (1, 3) have the densities 1/3 each, and do not fit a CPU
+//! of speed 2/3, which needs 2 of 3 ns for each. The order of decreasing densities is by `C`.
 
 use super::loads::Loads;
 use crate::{Heuristic, Spare, Unplaced, place};
 use layland_model::shown::{self, DIGITS};
-use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, System, TaskId, TaskMap};
+use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, Speed, System, Task, TaskId, TaskMap};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -81,8 +85,9 @@ pub fn partition(
     let sizes = Sizes::new(system);
     let cpus = system.platform.cpu_count();
     let allowed = |item: usize, bin| sizes.allowed(item).contains(CpuId::from_index(bin));
-    let mut loads =
-        Loads::new(&sizes.densities, allowed, cpus, &sizes.fastest).for_heuristic(heuristic);
+    let classes = sizes.classes().collect();
+    let mut loads = Loads::of_classes(classes, &sizes.class_of, allowed, cpus, &sizes.fastest)
+        .for_heuristic(heuristic);
     // A CPU that is slower than the fastest one starts with the difference as its load.
     for (cpu, lack) in sizes.lacks.iter().filter(|(_, lack)| **lack > Rate::ZERO) {
         loads.load(cpu.index(), lack);
@@ -91,7 +96,8 @@ pub fn partition(
         Ok(bins) => Ok(sizes.by_task(bins, CpuId::from_index)),
         Err(no_room) => {
             let speed = |bin| system.platform.speeds[CpuId::from_index(bin)].rate();
-            let unplaced = Unplaced::new(no_room, &sizes.densities, &loads, speed);
+            let size = |item, bin| sizes.on(item, bin);
+            let unplaced = Unplaced::new(no_room, &sizes.densities, size, &loads, speed);
             let task = sizes.tasks[unplaced.item];
             Err(Box::new(UnplacedTask {
                 task,
@@ -106,11 +112,75 @@ pub fn partition(
     }
 }
 
+/// Packs the tasks into clusters of CPUs, and returns the cluster of each task: their densities on a
+/// cluster sum to at most the speeds of its CPUs. On CPUs of one speed `C` counts as in
+/// [`partition`]; on CPUs of different speeds as it is, and on the fastest of them a job has to be in
+/// time.
+///
+/// # Errors
+/// If a task fits into no cluster of CPUs that it may use.
+pub fn pack_clusters(
+    system: &System,
+    clusters: &[CpuSet],
+    heuristic: Heuristic,
+) -> Result<Vec<usize>, Box<Unplaced>> {
+    let speeds = |cpus: &CpuSet| -> Vec<Speed> {
+        cpus.iter().map(|cpu| system.platform.speeds[cpu]).collect()
+    };
+    let capacities: Vec<Rate> =
+        clusters.iter().map(|cpus| speeds(cpus).into_iter().map(Speed::rate).sum()).collect();
+    let capacity = capacities.iter().max().cloned().unwrap_or(Rate::ONE);
+    let densities: Vec<Rate> = system.tasks.values().map(Task::density).collect();
+    let sizes: Vec<Vec<Rate>> = clusters
+        .iter()
+        .map(|cpus| match system.speed_of(cpus) {
+            Some(Speed::UNIT) | None => densities.clone(),
+            Some(speed) => system.tasks.values().map(|task| size_at(task, speed)).collect(),
+        })
+        .collect();
+    let is_alike = sizes.iter().all(|of_cluster| *of_cluster == densities)
+        && capacities.iter().all(|of_cluster| *of_cluster == capacity);
+    let classes: Vec<u32> =
+        if is_alike { Vec::new() } else { (0..clusters.len() as u32).collect() };
+    let in_time = |task: &Task, cpus: &CpuSet| {
+        let fastest = speeds(cpus).into_iter().map(|speed| task.time_at(speed)).min();
+        is_alike || fastest.is_some_and(|time| time <= task.deadline)
+    };
+    let allowed = |item: usize, bin: usize| {
+        let task = TaskId(item as u32);
+        clusters[bin].is_subset(&system.allowed_cpus(task))
+            && in_time(&system.tasks[task], &clusters[bin])
+    };
+    let of_classes =
+        if is_alike { vec![&densities[..]] } else { sizes.iter().map(Vec::as_slice).collect() };
+    let lacks: Vec<Rate> = capacities.iter().map(|own| &capacity - own).collect();
+    let mut loads = Loads::of_classes(of_classes, &classes, allowed, clusters.len(), &capacity)
+        .for_heuristic(heuristic);
+    for (bin, lack) in lacks.iter().enumerate().filter(|(_, lack)| **lack > Rate::ZERO) {
+        loads.load(bin, lack);
+    }
+    place(&mut loads, &heuristic.order(&densities), heuristic).map_err(|no_room| {
+        let size = |item: usize, bin: usize| &sizes[bin][item];
+        Unplaced::new(no_room, &densities, size, &loads, |bin| capacities[bin].clone())
+    })
+}
+
+/// Returns the density of a task on a CPU of this speed, in work.
+fn size_at(task: &Task, speed: Speed) -> Rate {
+    let time = Rate::new(task.time_at(speed).ns(), task.deadline.min(task.period).ns());
+    &time * &speed.rate()
+}
+
 /// A system in the form of items and bins.
 pub(crate) struct Sizes {
     /// The task of each item.
     pub(crate) tasks: Vec<TaskId>,
+    /// The densities, which order the items.
     pub(crate) densities: Vec<Rate>,
+    /// The class of each CPU: those of one speed. Empty if there is only one class.
+    pub(crate) class_of: Vec<u32>,
+    /// The sizes of the items on the CPUs of each class; `None` if they are the densities.
+    by_class: Vec<Option<Vec<Rate>>>,
     /// The distinct sets of CPUs that tasks may use, and the index of the set of each item. With a
     /// set per item, a million tasks on thousands of CPUs would need hundreds of bytes each.
     masks: Vec<CpuSet>,
@@ -144,14 +214,44 @@ impl Sizes {
             last = Some((kind, mask));
             mask_of.push(mask);
         }
+        let mut classes: Vec<Speed> = Vec::new();
+        let class = |&speed: &Speed| match classes.iter().position(|&other| other == speed) {
+            Some(class) => class as u32,
+            None => {
+                classes.push(speed);
+                classes.len() as u32 - 1
+            }
+        };
+        let mut class_of: Vec<u32> = system.platform.speeds.values().map(class).collect();
+        if classes.len() <= 1 {
+            class_of.clear();
+        }
+        let of_class = |&speed: &Speed| {
+            let size = |&task: &TaskId| size_at(&system.tasks[task], speed);
+            (speed != Speed::UNIT).then(|| tasks.iter().map(size).collect())
+        };
         Sizes {
             densities: tasks.iter().map(|&task| system.tasks[task].density()).collect(),
+            by_class: classes.iter().map(of_class).collect(),
+            class_of,
             masks,
             mask_of,
             lacks: speeds().map(|speed| &fastest - &speed).collect(),
             tasks,
             fastest,
         }
+    }
+
+    /// Returns the sizes of the items on the CPUs of each class.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = &[Rate]> {
+        self.by_class.iter().map(|sizes| sizes.as_deref().unwrap_or(&self.densities))
+    }
+
+    /// Returns the size of an item on a CPU.
+    pub(crate) fn on(&self, item: usize, bin: usize) -> &Rate {
+        let class = self.class_of.get(bin).map_or(0, |&class| class as usize);
+        let own = self.by_class.get(class).and_then(Option::as_ref);
+        &own.unwrap_or(&self.densities)[item]
     }
 
     /// Returns the CPUs that an item may use.

@@ -10,8 +10,8 @@ use super::{Scheduler, Scope};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, Group, InLevel, JobId, JobOrder, Order, ScheduleRule, System,
-    Task, TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Duration, Group, InLevel, JobId, JobOrder, Order, Placement, Rate,
+    ScheduleRule, Speed, System, Task, TaskId, TaskMap, Time,
 };
 
 /// The state of a group.
@@ -42,6 +42,9 @@ pub struct Grouped<S> {
     pub(super) vacated: Vec<CpuId>,
     pub(super) refusals: Refusals,
     scratch: Scratch,
+    /// The place of the speed of each CPU among all speeds, the highest first, if jobs go to the
+    /// fastest CPUs and some group has CPUs of different speeds.
+    classes: Option<CpuMap<u32>>,
 }
 
 impl<S: Scheduler> Grouped<S> {
@@ -103,7 +106,30 @@ impl<S: Scheduler> Grouped<S> {
             vacated: Vec::new(),
             refusals: Refusals::default(),
             scratch: Scratch::new(cpus),
+            classes: None,
         })
+    }
+
+    /// Makes the jobs of highest priority run on the fastest CPUs of their groups, where these have
+    /// different speeds: see the header of `turn.rs`. By default the locality rule alone decides.
+    #[must_use]
+    pub(crate) fn placing(mut self, place: Placement, system: &System) -> Self {
+        let mut groups = self.cpus_and_tasks();
+        let is_mixed = groups.any(|(cpus, _)| cpus.len() > 1 && system.speed_of(&cpus).is_none());
+        // A request may put CPUs of any speeds together.
+        let may_be_mixed = is_mixed || !system.requests.is_empty();
+        drop(groups);
+        if place == Placement::FastestFirst && may_be_mixed && !system.platform.is_unit_speed() {
+            let mut speeds: Vec<Rate> = system.platform.speeds.values().map(|s| s.rate()).collect();
+            speeds.sort_unstable_by(|a, b| b.cmp(a));
+            speeds.dedup();
+            let class = |speed: &Speed| {
+                let own = speed.rate();
+                speeds.iter().position(|speed| *speed == own).unwrap_or_default() as u32
+            };
+            self.classes = Some(system.platform.speeds.values().map(class).collect());
+        }
+        self
     }
 
     /// Makes the jobs of these tasks come first, in the order of ranks. This class is fixed before
@@ -116,20 +142,24 @@ impl<S: Scheduler> Grouped<S> {
     }
 
     /// Makes jobs count as due before their deadlines, by the given time for each task on the CPUs
-    /// of its group. These times are fixed before the start, so the policy then refuses tasks that
-    /// join later and changes of parameters. For the order of deadlines.
+    /// of its group; on CPUs of one speed for the task in [time](Task::at_speed). These times are fixed
+    /// before the start, so the policy then refuses tasks that join later and changes of parameters.
+    /// For the order of deadlines.
     #[must_use]
     pub(crate) fn advancing(
         mut self,
         system: &System,
         earlier: impl Fn(&Task, usize) -> Duration,
     ) -> Self {
-        let cpus_of =
-            |group: usize| self.group_of.values().filter(|&&of| of == Some(group)).count();
-        let cpus: Vec<usize> = (0..self.groups.len()).map(cpus_of).collect();
+        let cpus: Vec<CpuSet> = self.cpus_and_tasks().map(|(cpus, _)| cpus).collect();
+        let speeds: Vec<Option<Speed>> = cpus.iter().map(|cpus| system.speed_of(cpus)).collect();
         let of = |(id, task): (TaskId, &Task)| {
             let group = self.tasks.get(id).map_or(0, |state| state.group as usize);
-            earlier(task, cpus[group])
+            let other = speeds[group].filter(|&speed| speed != Speed::UNIT);
+            match other.and_then(|speed| task.at_speed(speed)) {
+                Some(timed) => earlier(&timed, cpus[group].len()),
+                None => earlier(task, cpus[group].len()),
+            }
         };
         let earlier = system.tasks.iter().map(of).collect();
         self.tasks.advance(earlier);
@@ -148,6 +178,27 @@ impl<S: Scheduler> Grouped<S> {
     /// Returns the tasks of each group.
     pub(crate) fn tasks_of_groups(&self) -> impl Iterator<Item = &[TaskId]> {
         self.groups.iter().map(|group| group.tasks.as_slice())
+    }
+
+    /// Returns the schedulers of the groups.
+    pub(crate) fn schedulers(&self) -> impl Iterator<Item = &S> {
+        self.groups.iter().map(|group| &group.scheduler)
+    }
+
+    /// Returns the CPUs and the tasks of each group.
+    pub(crate) fn cpus_and_tasks(&self) -> impl Iterator<Item = (CpuSet, &[TaskId])> {
+        let cpus = |index: usize| {
+            let all = self.group_of.iter().filter(move |&(_, &of)| of == Some(index));
+            all.map(|(cpu, _)| cpu).collect()
+        };
+        self.groups.iter().enumerate().map(move |(index, group)| (cpus(index), &group.tasks[..]))
+    }
+
+    /// Changes every scheduler before the start.
+    #[must_use]
+    pub(crate) fn changing(mut self, change: impl Fn(&mut S)) -> Self {
+        self.groups.iter_mut().for_each(|group| change(&mut group.scheduler));
+        self
     }
 
     /// Returns true if two tasks of a group have the same number.
@@ -249,11 +300,12 @@ impl<S: Scheduler> Grouped<S> {
 
     #[inline]
     fn decide_group(&mut self, now: Time, index: usize, actions: &mut Vec<Action>) {
-        let Self { groups, tasks, running, scratch, .. } = self;
+        let Self { groups, tasks, running, scratch, classes, .. } = self;
+        let classes = classes.as_ref();
         let GroupState { scheduler, cpus, alarm, touched, .. } = &mut groups[index];
         *touched = false;
         let wake_at = Time::NEVER;
-        let mut turn = Turn { now, cpus, tasks, running, scratch, actions, wake_at };
+        let mut turn = Turn { now, cpus, tasks, running, scratch, actions, classes, wake_at };
         scheduler.decide(&mut turn);
         turn.finish();
         let wake_at = turn.wake_at;
@@ -389,9 +441,12 @@ impl<S: Scheduler> Policy for Grouped<S> {
             }
         };
         let groups: Vec<Group> = groups.collect();
-        match self.groups.first() {
-            Some(group) => group.scheduler.rule(groups, order),
-            None => ScheduleRule::None,
+        let Some(group) = self.groups.first() else { return ScheduleRule::None };
+        match (group.scheduler.rule(groups, order), &self.classes) {
+            (ScheduleRule::HighestFirst { groups, order, .. }, Some(_)) => {
+                ScheduleRule::HighestFirst { groups, order, placement: Placement::FastestFirst }
+            }
+            (rule, _) => rule,
         }
     }
 

@@ -7,11 +7,13 @@ use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use crate::levels;
 use crate::options::{Fit, cluster_size, locks_on_one_cpu, never_preempts};
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, Index, Order, Rate, ServerKind, System, Task, TaskId,
+    Behaviour, CpuId, CpuSet, Duration, Index, Order, Placement, ServerKind, System, Task, TaskId,
     TaskMap,
 };
 use layland_offline::Heuristic;
-use layland_offline::packing::{Assignment, CpuRules, CpuTest, OneCpu, assign, place_by, sharing};
+use layland_offline::packing::{
+    Assignment, CpuRules, CpuTest, OneCpu, assign, pack_clusters, place_by, sharing,
+};
 
 /// The systems that policies with migration over all CPUs refuse.
 pub(crate) const ONE_CLUSTER: &str =
@@ -70,6 +72,23 @@ pub(crate) fn cluster_fit() -> OptionInfo {
          or efd; those without d take the tasks by rank",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
     )
+}
+
+/// Returns the option for the CPUs of the running jobs where CPUs have different speeds.
+pub(crate) fn place() -> OptionInfo {
+    OptionInfo::new(
+        "place",
+        "on CPUs of different speeds: greedy (default; the running jobs are on the fastest CPUs, in their order, so \
+         that a job moves up when one before it ends) or locality (a job stays where it runs, and starts where it \
+         ran last or on the lowest idle CPU)",
+        Values::one_of(["greedy", "locality"]),
+    )
+}
+
+/// Reads the option `place`.
+pub(crate) fn placement(options: &PolicyOptions) -> Result<Placement, Refusal> {
+    let values = [("greedy", Placement::FastestFirst), ("locality", Placement::Anywhere)];
+    Ok(options.one_of("place", &values)?.unwrap_or(Placement::FastestFirst))
 }
 
 pub(crate) type Groups = Vec<(CpuSet, Vec<TaskId>)>;
@@ -144,24 +163,10 @@ fn clusters_of_size(
         ))
         .into());
     }
-    if !system.platform.is_unit_speed() {
-        return Err(Refusal::invalid(format!("{name}:size=.. needs CPUs of unit speed")).into());
-    }
     let clusters: Vec<CpuSet> =
         cpus.chunks(size).map(|chunk| chunk.iter().copied().collect()).collect();
     let heuristic = heuristic(options)?.unwrap_or(Heuristic::Wfd);
-    let rates: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
-    let allowed = |item: usize, bin: usize| {
-        clusters[bin].is_subset(&system.allowed_cpus(TaskId(item as u32)))
-    };
-    let bins = layland_offline::pack(
-        &rates,
-        allowed,
-        clusters.len(),
-        heuristic,
-        &Rate::whole(size as i64),
-    )
-    .map_err(|unplaced| {
+    let bins = pack_clusters(system, &clusters, heuristic).map_err(|unplaced| {
         let task = TaskId(unplaced.item as u32);
         let name = &system.tasks[task].name;
         no_packing(heuristic, &format!("{unplaced} (task `{name}`, bins are clusters)")).about(task)
@@ -275,7 +280,6 @@ fn has_exact_responses(system: &System) -> bool {
         && !system.levels.is_mixed()
         && !system.has_followers()
         && overheads.is_zero()
-        && system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE)
 }
 
 /// Returns a group for each CPU, without tasks.

@@ -8,6 +8,16 @@
 //!    by the CPU on which its task ran last, if that CPU is idle now; if several tasks ran last on
 //!    one CPU, the one that ran most recently is preferred, among equals the first in the order.
 //! 3. A preferred job takes its CPU; any other job takes the lowest idle CPU that prefers no job.
+//!
+//! Where CPUs of a group have different speeds and jobs go to the fastest of them ([`Placement`]), the
+//! running jobs and those that start come in the order of their priorities, and the classes of CPUs of
+//! one speed take as many of them as they have CPUs, the fastest class first. Within a class the rules
+//! above hold: a job that runs on one of its CPUs stays, and the others start there. A job that moves
+//! from another class ran last on its old CPU, until now.
+//!
+//! [`Placement`]: layland_model::Placement
+//!
+//! Long because the cache of the lowest job and the two placements share the CPUs of the group.
 
 use super::priority::Priority;
 use super::tasks::Tasks;
@@ -188,6 +198,13 @@ impl GroupCpus {
 #[derive(Clone, Debug)]
 pub(super) struct Scratch {
     starting: Vec<Starting>,
+    /// With classes of CPUs: all jobs that run from now on, the CPUs of those that ran before, and the
+    /// class that each gets.
+    chosen: Vec<(Priority, Option<CpuId>, u32)>,
+    /// The classes of the online CPUs of the group, ascending.
+    places: Vec<u32>,
+    /// The CPUs that lost their jobs to other classes.
+    left: Vec<CpuId>,
     /// The job that each CPU prefers, as a position in `starting`; [`NOBODY`] between turns.
     preferred: CpuMap<u32>,
 }
@@ -206,7 +223,8 @@ const NOBODY: u32 = u32::MAX;
 impl Scratch {
     pub(super) fn new(cpus: usize) -> Self {
         let preferred = CpuMap::filled(NOBODY, cpus);
-        Self { starting: Vec::with_capacity(cpus), preferred }
+        let (starting, chosen) = (Vec::with_capacity(cpus), Vec::new());
+        Self { starting, chosen, places: Vec::new(), left: Vec::new(), preferred }
     }
 }
 
@@ -220,6 +238,8 @@ pub struct Turn<'a> {
     pub(super) running: &'a mut CpuMap<Priority>,
     pub(super) scratch: &'a mut Scratch,
     pub(super) actions: &'a mut Vec<Action>,
+    /// The class of each CPU, the fastest first, if jobs go to the fastest CPUs.
+    pub(super) classes: Option<&'a CpuMap<u32>>,
     pub(super) wake_at: Time,
 }
 
@@ -387,6 +407,14 @@ impl Turn<'_> {
     /// Places the jobs that start.
     #[inline(always)]
     pub(super) fn finish(&mut self) {
+        if let Some(classes) = self.classes {
+            let Turn { now, wake_at, .. } = *self;
+            let Turn { cpus, tasks, running, scratch, actions, classes: all, .. } = self;
+            let classes_of_cpus = *all;
+            Turn { now, cpus, tasks, running, scratch, actions, classes: classes_of_cpus, wake_at }
+                .place_by_class(classes);
+            return;
+        }
         match *self.scratch.starting.as_slice() {
             [] => return,
             [Starting { job, .. }] => {
@@ -397,8 +425,9 @@ impl Turn<'_> {
                 // Out of line, with its own `Turn`, so that the fields of this one stay in
                 // registers.
                 let Turn { now, wake_at, .. } = *self;
-                let Turn { cpus, tasks, running, scratch, actions, .. } = self;
-                Turn { now, cpus, tasks, running, scratch, actions, wake_at }.place();
+                let Turn { cpus, tasks, running, scratch, actions, classes, .. } = self;
+                let classes = *classes;
+                Turn { now, cpus, tasks, running, scratch, actions, classes, wake_at }.place();
             }
         }
         self.scratch.starting.clear();
@@ -416,14 +445,77 @@ impl Turn<'_> {
         self.cpus.idle.lowest().expect("there is an idle CPU for each job that starts")
     }
 
+    /// Gives each job that runs from now on a class of CPUs, and moves and places the jobs, by the rule
+    /// of the file header.
+    #[inline(never)]
+    fn place_by_class(&mut self, classes: &CpuMap<u32>) {
+        let Scratch { starting, chosen, places, left, .. } = &mut *self.scratch;
+        let start = starting.drain(..).map(|starting| (starting.job, None, 0));
+        chosen.clear();
+        chosen.extend(start);
+        for &cpu in &self.cpus.online_list {
+            if self.running[cpu] != Priority::IDLE {
+                chosen.push((self.running[cpu], Some(cpu), 0));
+            }
+        }
+        chosen.sort_unstable_by_key(|&(job, ..)| job);
+        places.clear();
+        places.extend(self.cpus.online_list.iter().map(|&cpu| classes[cpu]));
+        places.sort_unstable();
+        left.clear();
+        for ((_, _, class), &place) in chosen.iter_mut().zip(&*places) {
+            *class = place;
+        }
+        // All that move leave their CPUs before anything starts there.
+        for at in 0..self.scratch.chosen.len() {
+            let (job, cpu, class) = self.scratch.chosen[at];
+            if let Some(cpu) = cpu.filter(|&cpu| classes[cpu] != class) {
+                self.preempt(job);
+                self.scratch.chosen[at].1 = None;
+                self.scratch.left.push(cpu);
+            }
+        }
+        let mut at = 0;
+        while at < self.scratch.chosen.len() {
+            let class = self.scratch.chosen[at].2;
+            while let Some(&(job, cpu, of)) = self.scratch.chosen.get(at)
+                && of == class
+            {
+                if cpu.is_none() {
+                    self.scratch.starting.push(Starting { job, last: None, placed: false });
+                }
+                at += 1;
+            }
+            let is_meant = |cpu: CpuId| classes[cpu] == class;
+            self.place_among(is_meant, |idle| idle.iter().find(|&cpu| is_meant(cpu)));
+            self.scratch.starting.clear();
+        }
+        while let Some(cpu) = self.scratch.left.pop() {
+            if self.running[cpu] == Priority::IDLE {
+                self.actions.push(Action::Idle { cpu });
+            }
+        }
+    }
+
     /// Places several jobs, by the rule of the file header.
     #[inline(never)]
     fn place(&mut self) {
+        self.place_among(|_| true, CpuSet::lowest);
+    }
+
+    /// Places the jobs that start on some of the idle CPUs, with the lowest of those in a set.
+    #[inline(always)]
+    fn place_among(
+        &mut self,
+        is_meant: impl Fn(CpuId) -> bool,
+        lowest: impl Fn(&CpuSet) -> Option<CpuId>,
+    ) {
         for at in 0..self.scratch.starting.len() {
             let last = self.own_idle(self.scratch.starting[at].job);
+            let last = last.filter(|&(cpu, _)| is_meant(cpu));
             self.scratch.starting[at].last = last;
             let Some((cpu, until)) = last else { continue };
-            let Scratch { starting, preferred } = &mut *self.scratch;
+            let Scratch { starting, preferred, .. } = &mut *self.scratch;
             let most_recent = starting.get(preferred[cpu] as usize).and_then(|other| other.last);
             if most_recent.is_none_or(|(_, recent)| until > recent) {
                 preferred[cpu] = at as u32;
@@ -443,7 +535,8 @@ impl Turn<'_> {
         for at in 0..self.scratch.starting.len() {
             let Starting { job, placed, .. } = self.scratch.starting[at];
             if !placed {
-                self.run(job, self.lowest_idle());
+                let idle = lowest(&self.cpus.idle);
+                self.run(job, idle.expect("there is an idle CPU for each job that starts"));
             }
         }
     }

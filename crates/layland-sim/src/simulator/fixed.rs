@@ -154,7 +154,7 @@ impl Groups {
             && system.graphs().is_empty()
             && system.platform.overheads.is_zero()
             && system.platform.speeds.values().all(|&speed| speed == Speed::UNIT);
-        let ScheduleRule::HighestFirst { groups, order } = policy.rule() else { return None };
+        let ScheduleRule::HighestFirst { groups, order, .. } = policy.rule() else { return None };
         if !is_plain {
             return None;
         }

@@ -35,7 +35,7 @@ fn trace(spec: &str, system: &System, until: i64) -> Trace {
 fn earlier(spec: &str, system: &System) -> (TaskMap<Duration>, Vec<usize>) {
     let policy = registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
     match policy.rule() {
-        ScheduleRule::HighestFirst { groups, order: JobOrder::Points(earlier) } => {
+        ScheduleRule::HighestFirst { groups, order: JobOrder::Points(earlier), .. } => {
             let cpus = system.tasks.ids().map(|id| {
                 let group = groups.iter().find(|group| group.tasks.contains(&id));
                 group.expect("every task is in a group").cpus.len()

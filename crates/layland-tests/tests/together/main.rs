@@ -67,6 +67,7 @@ mod split;
 mod stalls;
 mod states;
 mod ties;
+mod time_view;
 mod top_first;
 mod traces;
 mod u_edf;

@@ -11,7 +11,7 @@ pub(super) type Part = Group;
 /// If the rule has no fixed priorities of jobs.
 pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, String> {
     let (order, mut parts) = match rule {
-        ScheduleRule::HighestFirst { groups, order } => (order, groups.clone()),
+        ScheduleRule::HighestFirst { groups, order, placement: _ } => (order, groups.clone()),
         ScheduleRule::Strong { order } => (order, reachable(system)),
         ScheduleRule::Weak { .. } => {
             return Err("with weak affinities shorter jobs can delay others".to_owned());

@@ -10,7 +10,7 @@ fn global(tasks: &[(i64, i64)], cpus: usize) -> (System, ScheduleRule) {
     };
     let system = System::new(cpus, tasks.iter().enumerate().map(task).collect());
     let group = Group { cpus: CpuSet::first(cpus), tasks: system.tasks.ids().collect() };
-    (system, ScheduleRule::HighestFirst { groups: vec![group], order: JobOrder::Deadline })
+    (system, ScheduleRule::highest_first(vec![group], JobOrder::Deadline))
 }
 
 #[test]

@@ -326,6 +326,7 @@ fn is_global_edf(rule: &ScheduleRule) -> bool {
         ScheduleRule::HighestFirst {
             groups,
             order: JobOrder::Deadline | JobOrder::DeadlineThenRunning,
+            ..
         } if groups.len() == 1
     )
 }
