@@ -23,7 +23,7 @@ use crate::uniprocessor::fixed_priority::{self, AUDSLEY, HYPERBOLIC, LIU_LAYLAND
 use crate::{
     BoundTest, OrderedTest, ResponseTest, SchedulabilityTest, affinity, crpd, deadline, global_edf,
     global_fp, graph, levels, locking, mixed, necessary, optimal, partitioned, semi_partitioned,
-    top_first, uniprocessor,
+    top_first, uniform, uniprocessor,
 };
 use CatalogueEntry::{Orders, Test, WithResponses};
 use std::sync::LazyLock;
@@ -168,6 +168,11 @@ const ENTRIES: &[CatalogueEntry] = &[
     Test(top_first::EDF_K),
     Test(top_first::RM_US),
     Orders(&[&global_fp::BCL, &global_fp::BERTOGNA, &global_fp::GUAN]),
+    Test(uniform::U_GFB),
+    Test(uniform::U_BCL),
+    Test(uniform::U_LOAD),
+    Test(uniform::U_BAR),
+    Orders(&[&uniform::U_RTA_LC]),
     WithResponses(levels::FIFO, &[levels::FIFO_RESPONSES, levels::FIFO_UNREACHED]),
     WithResponses(levels::ONE_CPU, &[levels::ONE_CPU_RESPONSES]),
     WithResponses(levels::SUSPENDING, &[levels::SUSPENDING_RESPONSES]),

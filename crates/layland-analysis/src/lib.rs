@@ -35,6 +35,7 @@
 //! | [`uniprocessor`] | EDF and fixed priorities, one CPU or several with pinned tasks: exact |
 //! | [`global_edf`] | GFB, LOAD, BAK, BCL, BCLI, BAR, response times, FF-DBF; tardiness by Devi-Anderson and by compliant vectors |
 //! | [`global_fp`] | global fixed priorities: response times |
+//! | [`uniform`] | global scheduling on CPUs of different speeds: densities, load, windows, response times |
 //! | [`levels`] | several tasks of one given priority |
 //! | [`graph`] | tasks that follow others: on one CPU, on several that they share, and on CPUs of their own |
 //! | [`optimal`] | RUN and QPS: exact; their overheads |
@@ -81,6 +82,7 @@ pub mod semi_partitioned;
 mod sporadic;
 mod test;
 pub mod top_first;
+pub mod uniform;
 pub mod uniprocessor;
 mod verdict;
 

@@ -2,7 +2,8 @@
 //!
 //! A system fails under every scheduler if (a) a job alone takes longer than its deadline on the
 //! fastest CPU that its task may use, or (b) the utilizations sum to more than the capacity of the
-//! CPUs.
+//! CPUs, or (c) the largest `k` of them to more than the `k` fastest CPUs (the *level condition* of
+//! Horvath, Lam and Sethi 1977): a job runs on one CPU at a time.
 //!
 //! Assumes: (1) no job executes for longer than its WCET. Offsets do not matter. Tasks that end,
 //! and tasks that suspend themselves between jobs, cannot fail (b). A system that changes while it
@@ -16,8 +17,9 @@ use crate::{
     Subject, Verdict,
 };
 use layland_model::{
-    Criticality, ExecutionModel, Index, Levels, Rate, RateSum, System, Task, TaskId,
+    CpuId, Criticality, ExecutionModel, Index, Levels, Rate, RateSum, System, Task, TaskId,
 };
+use std::cmp::Reverse;
 
 /// Checks that the CPUs are fast enough and that their number suffices.
 ///
@@ -99,10 +101,38 @@ fn as_it_is(system: &System) -> Finding {
         system.platform.speeds.values().map(|speed| speed.rate()).sum()
     };
     let holds = sum.fits(&Rate::ZERO, &capacity);
+    let level = if is_unit_speed || !holds { None } else { above_level(system) };
+    if let Some(reason) = level {
+        let mut finding = Finding::new(Verdict::No, reason);
+        weaken_if_finite(system, &mut finding);
+        return finding;
+    }
     let mut finding =
         Finding::new(crate::TestKind::Necessary.verdict(holds), load(sum, capacity, holds));
     weaken_if_finite(system, &mut finding);
     finding
+}
+
+/// Returns the comparison that fails, if the utilizations of some tasks exceed the speeds of as many
+/// CPUs, the fastest ones.
+fn above_level(system: &System) -> Option<Reason> {
+    let speeds = &system.platform.speeds;
+    let mut cpus: Vec<CpuId> = system.platform.cpus().collect();
+    cpus.sort_by_key(|&cpu| (Reverse(speeds[cpu].rate()), cpu));
+    let mut utilizations: Vec<Rate> = system.tasks.values().map(Task::utilization).collect();
+    utilizations.sort_unstable_by(|a, b| b.cmp(a));
+    let (mut sum, mut capacity) = (Rate::ZERO, Rate::ZERO);
+    for (at, (utilization, &cpu)) in utilizations.iter().zip(&cpus).enumerate() {
+        sum = &sum + utilization;
+        capacity = &capacity + &speeds[cpu].rate();
+        if sum > capacity {
+            let fastest = cpus[..=at].iter().copied().collect();
+            let (value, bound) = (Quantity::Number(sum), Quantity::Number(capacity));
+            let what = "the utilization of as many tasks, the largest ones,";
+            return Some(Reason::compared(what, Scope::cpus(&fastest), value, bound, false));
+        }
+    }
+    None
 }
 
 /// The finding of a test about any scheduler, where a policy may drop jobs of lower criticality. A

@@ -317,7 +317,7 @@ mod tests {
                 checked += 1;
             }
         }
-        assert_eq!(checked, 31 + 30);
+        assert_eq!(checked, 32 + 31);
     }
 
     #[test]

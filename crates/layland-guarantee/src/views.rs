@@ -333,6 +333,28 @@ pub(crate) fn of_servers(
     })
 }
 
+/// Returns the algorithm of uniform CPUs that a policy with this rule implements, if some group has CPUs
+/// of different speeds, and the running jobs are on the fastest of them.
+pub(crate) fn on_the_fastest(algorithm: Algorithm, rule: &ScheduleRule) -> Option<Algorithm> {
+    let ScheduleRule::HighestFirst { order, placement: Placement::FastestFirst, .. } = rule else {
+        return None;
+    };
+    match (order, algorithm) {
+        // EFDF makes the schedule of EDF where that meets all deadlines.
+        (JobOrder::Deadline | JobOrder::Feasible, _) => {
+            Some(Algorithm::FastestFirst(Order::Deadline))
+        }
+        (JobOrder::Fixed(_), Algorithm::Ordered(_, order)) => Some(Algorithm::FastestFirst(order)),
+        // The tests try fewer CPUs, where a running job might have to give way to an equal one.
+        (JobOrder::DeadlineThenRunning, _)
+        | (JobOrder::Fixed(_), _)
+        | (JobOrder::Points(_), _)
+        | (JobOrder::ZeroLaxity, _)
+        | (JobOrder::Levels { .. }, _)
+        | (JobOrder::TopFirst { .. }, _) => None,
+    }
+}
+
 /// Returns the views of groups whose CPUs have different speeds: identical CPUs, each as slow as the
 /// slowest of them.
 ///
@@ -766,6 +788,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         Algorithm::Ordered(Form::Partitioned, _)
         | Algorithm::Levels(..)
         | Algorithm::Deferred(..)
+        | Algorithm::FastestFirst(_)
         | Algorithm::Served(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)

@@ -127,6 +127,9 @@ pub enum Algorithm {
     /// Like `Ordered`, with preemptions deferred to the ends of the tasks' non-preemptive regions
     /// ([`Preemption`](crate::Preemption)).
     Deferred(Form, Order),
+    /// Global and clustered scheduling on CPUs of different speeds: the running jobs are on the fastest
+    /// CPUs, in this order.
+    FastestFirst(Order),
     /// Fixed priorities on each CPU, in this order, where servers execute the tasks that have a
     /// budget.
     Served(ServerKind, Order),
@@ -206,6 +209,7 @@ impl Algorithm {
             | Algorithm::LreTl
             | Algorithm::UEdf => Nature::Grid,
             Algorithm::Deferred(..)
+            | Algorithm::FastestFirst(_)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
@@ -376,6 +380,10 @@ impl fmt::Display for Algorithm {
             Algorithm::Deferred(form, order) => {
                 let (form, order) = (form.abbreviation(), order.abbreviation());
                 return write!(f, "{form}-{order} with non-preemptive regions");
+            }
+            Algorithm::FastestFirst(order) => {
+                let order = order.abbreviation();
+                return write!(f, "g-{order} on the fastest CPUs");
             }
             Algorithm::Served(kind, order) => {
                 return write!(f, "p-{} with {} servers", order.abbreviation(), kind.name());

@@ -82,6 +82,7 @@ impl Theory {
             | Algorithm::AdaptivePartitioning
             | Algorithm::Other => Placing::Clusters,
             Algorithm::Deferred(..)
+            | Algorithm::FastestFirst(_)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::FairLateness

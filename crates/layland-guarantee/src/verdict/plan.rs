@@ -106,7 +106,8 @@ impl<'a> Plan<'a> {
         let theory = if is_another_theory || algorithm.in_slots() {
             Vec::new()
         } else {
-            algorithms(algorithm, &placed)
+            let uniform = views::on_the_fastest(algorithm, &rule);
+            algorithms(algorithm, &placed).into_iter().chain(uniform).collect()
         };
         // The policy chose classes and priority points by the WCETs without overheads.
         let has_other_classes =

@@ -128,6 +128,7 @@ impl Draw {
             | Algorithm::Edzl
             | Algorithm::Efdf
             | Algorithm::FairLateness
+            | Algorithm::FastestFirst(_)
             | Algorithm::TopFirst(_)
             | Algorithm::Federated
             | Algorithm::Other => None,

@@ -17,6 +17,7 @@ mod reading;
 mod reservations;
 mod run_qps;
 mod servers;
+mod speeds;
 mod split;
 mod verdict;
 mod virtual_deadlines;
@@ -85,6 +86,9 @@ pub fn run(vector: &Value) -> Verdict {
     if vector.get("communication").is_some() {
         return chains::run(vector);
     }
+    if let (Some("one_cpu"), None) = (vector["type"].as_str(), vector.get("kind")) {
+        return speeds::run(vector);
+    }
     match vector["kind"].as_str() {
         Some("runtime") => return locks::runtime(vector),
         Some("invalid") => return locks::invalid(vector),
@@ -103,6 +107,7 @@ pub fn run(vector: &Value) -> Verdict {
         Some("mc_runtime") => virtual_deadlines::runtime(vector),
         Some("fp_server") => servers::run(vector),
         Some("levels_one_cpu" | "levels_global" | "levels_run") => levels::run(vector),
+        Some("stretches" | "run_uniform" | "uniform") => speeds::run(vector),
         Some("split") => split::assignment(vector),
         Some("split_runtime") => split::runtime(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),

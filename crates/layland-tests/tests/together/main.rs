@@ -71,6 +71,7 @@ mod time_view;
 mod top_first;
 mod traces;
 mod u_edf;
+mod uniform;
 mod vectors;
 mod verdicts;
 mod virtual_deadlines;

@@ -16,6 +16,7 @@ fn every_shipped_vector_passes() {
         ("precedence", 36),
         ("global-classics", 42),
         ("levels", 70),
+        ("speeds", 149),
     ] {
         let mut report = VectorReport::default();
         run_folder(&root.join(folder), &mut report).unwrap();
@@ -82,6 +83,16 @@ fn a_wrong_expectation_fails() {
         ("levels/levels", "\"any\": [55, 1, 3, 34, 20]", "\"any\": [55, 1, 3, 34, 19]"),
         ("levels/levels", "\"any\": [3, 4, null, null,", "\"any\": [3, 4, 5, null,"),
         ("levels/levels", "[1, 0, 11], [1, 1, 16]", "[1, 0, 11], [1, 1, 17]"),
+        ("speeds/one_cpu", "\"fp_responses\":[3,6]", "\"fp_responses\":[3,5]"),
+        (
+            "speeds/one_cpu",
+            "\"as_steps\":6,\"as_segments\":[2,3,5]",
+            "\"as_steps\":5,\"as_segments\":[2,3,5]",
+        ),
+        ("speeds/one_cpu", "\"as_segments\":[2,3,5]", "\"as_segments\":[2,4,5]"),
+        ("speeds/run_uniform", "[1,0,1,3,6],[0,1,1,12,15]", "[1,0,0,3,6],[0,1,1,12,15]"),
+        ("speeds/uniform", "\"U-LOAD\":[true,false,true,false", "\"U-LOAD\":[true,true,true,false"),
+        ("speeds/uniform", "\"U-RTA-LC\":[[3,6,10],", "\"U-RTA-LC\":[[3,6,11],"),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
         ("run-qps/rq-43", "333334", "333333"),
     ];
