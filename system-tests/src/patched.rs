@@ -73,7 +73,9 @@ pub fn patched_kernel(folder: &Path, checks: Checks, spend: Spend) -> Result<Pat
 ///
 /// Panics if a program does not compile.
 pub fn kernel_programs(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Skipped> {
-    static COMPILED: OnceLock<Result<Vec<(String, Vec<u8>)>, String>> = OnceLock::new();
+    /// The names of the programs, with their bytes.
+    type Programs = Vec<(String, Vec<u8>)>;
+    static COMPILED: OnceLock<Result<Programs, String>> = OnceLock::new();
     COMPILED.get_or_init(|| compile(folder)).clone().map_err(Skipped)
 }
 

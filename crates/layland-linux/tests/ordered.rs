@@ -50,6 +50,7 @@ fn missed(outcome: &Outcome, system: &System) -> usize {
 
 /// Runs a system until the machine does not disturb it: no job is late, and this holds. A job that
 /// something else keeps from its CPU for longer than its slack seems to use up its budget.
+#[expect(clippy::print_stdout, reason = "the figures help to understand a failure")]
 fn undisturbed(
     spec: &str,
     system: &System,

@@ -77,7 +77,7 @@ impl Uniform {
         largest
     }
 
-    /// [`lambda`](Self::lambda), as a rate.
+    /// Lambda, as a rate.
     pub fn lambda_rate(&self) -> Rate {
         let (n, d) = self.lambda();
         Rate::of_wide(n, d)

@@ -261,7 +261,7 @@ fn lack(line: &str, number: usize) -> Option<ReadError> {
         digits.is_some_and(|digits| cpu_id(digits).is_some())
     };
     // Flags may follow the CPU.
-    let cpu = words[..at].iter().rposition(|word| is_cpu(&word));
+    let cpu = words[..at].iter().rposition(is_cpu);
     Some(match cpu {
         None => ReadError::NoCpu { line: number },
         Some(_) => ReadError::NoName { line: number },

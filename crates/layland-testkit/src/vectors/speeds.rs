@@ -164,7 +164,8 @@ fn tests(vector: &Value) -> Read<()> {
             OnUniform::Fails { task: None, interval: None }
         }
     };
-    let conditions: [(&str, &dyn Fn(&[Tau], &Uniform) -> OnUniform); 4] = [
+    type Condition<'a> = &'a dyn Fn(&[Tau], &Uniform) -> OnUniform;
+    let conditions: [(&str, Condition<'_>); 4] = [
         ("U-GFB", &by_densities),
         ("U-LOAD", &uniform::load),
         ("U-BCL", &uniform::bcl),

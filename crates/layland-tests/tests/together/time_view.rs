@@ -257,12 +257,11 @@ fn answers_are_those_of_the_converted_set() {
     assert!(silent.is_subset(&expected), "no set is accepted under {silent:?}: {counts:?}");
 }
 
+/// The task and the number of a job, its CPU, and the start and the end of a segment.
+type Slice = (TaskId, u64, CpuId, Time, Time);
+
 /// Returns the segments of a run.
-fn segments(
-    spec: &str,
-    system: &System,
-    until: Time,
-) -> Option<Vec<(TaskId, u64, CpuId, Time, Time)>> {
+fn segments(spec: &str, system: &System, until: Time) -> Option<Vec<Slice>> {
     let policy = registry().build(spec, system).ok()?;
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, &SimOptions::until(until)).unwrap();

@@ -216,7 +216,7 @@ fn neither_holds_where_jobs_stay() {
     );
     let (long, short) = (of(2), of(1));
     let end = |system: &System, spec: &str| {
-        ends(&run(spec, system, 0, 20)).into_iter().map(|(_, end)| end).collect::<Vec<_>>()
+        ends(&run(spec, system, 0, 20)).into_values().collect::<Vec<_>>()
     };
     let is_later = |spec: &str| {
         end(&short, spec).iter().zip(end(&long, spec)).any(|(short, long)| *short > long)

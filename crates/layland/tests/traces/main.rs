@@ -325,9 +325,12 @@ fn a_set_inferred_from_a_simulation_is_kept_by_its_trace() {
     let (set, trace, seen) =
         (folder.join("set.toml"), folder.join("h.json"), folder.join("seen.toml"));
     for varies in [true, false] {
-        let exec = |max: &str| match varies {
-            true => format!("exec = {{ model = \"uniform\", min = \"200us\", max = \"{max}\" }}"),
-            false => "exec = \"wcet\"".to_owned(),
+        let exec = |max: &str| {
+            if varies {
+                format!("exec = {{ model = \"uniform\", min = \"200us\", max = \"{max}\" }}")
+            } else {
+                "exec = \"wcet\"".to_owned()
+            }
         };
         let (slow, fast, mid) = (exec("5ms"), exec("1ms"), exec("2ms"));
         for policy in ["p-rm", "g-rm", "g-edf", "p-edf"] {

@@ -74,6 +74,49 @@ fn doubts(loaded: &Loaded) -> Vec<Line> {
     remarks.map(|text| Line::new(Severity::Warning, text)).collect()
 }
 
+/// Returns the rule of a policy, on the CPUs on which the trace shows the tasks where nobody knows them
+/// otherwise.
+fn rule(
+    registry: &Registry,
+    spec: &str,
+    system: &System,
+    loaded: &Loaded,
+) -> Result<ScheduleRule, Failure> {
+    let failed = |error: String| Failure::usage(error);
+    let (info, options) = registry.parse(spec).map_err(|error| failed(error.to_string()))?;
+    // The kernel has one queue per CPU, so the order of equal threads on different CPUs is
+    // unknown.
+    let mut system = system.clone();
+    let is_of_kernel = loaded.dialect.is_some() && loaded.decisions.is_empty();
+    if is_of_kernel && system.in_level == Some(InLevel::Fifo) {
+        system.in_level = Some(InLevel::Any);
+    }
+    let build = |system: &System| {
+        let built = info.build(system, &options.for_its_rule());
+        built.map(|policy| policy.rule()).map_err(|error| failed(error.to_string()))
+    };
+    let rule = build(&system)?;
+    // A set that was inferred says nothing of CPUs, so that a partition that a policy
+    // chooses for it is not a promise: what counts is the one that the threads had.
+    let is_partition = rule.assignment(&system).is_some();
+    if is_partition && system.observed.is_some() && tie_to_cpus(&mut system, &loaded.trace) {
+        terminal::talk("each task is held to the CPU on which the trace shows it");
+        build(&system)
+    } else if is_of_kernel && loaded.is_inferred {
+        // Nor does a program that writes no marks know the partition.
+        let elsewhere = elsewhere(spec, &system, &loaded.trace, &rule);
+        elsewhere.iter().for_each(|words| terminal::warn(words, None));
+        let is_elsewhere = !elsewhere.is_empty();
+        if is_elsewhere && tie_to_cpus(&mut system, &loaded.trace) {
+            build(&system)
+        } else {
+            Ok(rule)
+        }
+    } else {
+        Ok(rule)
+    }
+}
+
 pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     let Some(set) = load::set(&args.input)? else {
         return Err(Failure::usage("which task set is it a trace of?").help("--set FILE"));
@@ -93,48 +136,11 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if set.system.observed.is_some() {
         loaded.demand = Demand::Bounded;
     }
-    let mut is_deadline = false;
-    let rule = match &args.policy {
+    let spec = args.policy.as_ref().map(|spec| names::one(registry, spec)).transpose()?;
+    let is_deadline = spec.as_ref().is_some_and(|spec| spec.split(':').next() == Some("dl"));
+    let rule = match &spec {
         None => ScheduleRule::None,
-        Some(spec) => {
-            let spec = names::one(registry, spec)?;
-            is_deadline = spec.split(':').next() == Some("dl");
-            let failed = |error: String| Failure::usage(error);
-            let (info, options) =
-                registry.parse(&spec).map_err(|error| failed(error.to_string()))?;
-            // The kernel has one queue per CPU, so the order of equal threads on different CPUs is
-            // unknown.
-            let mut system = set.system.clone();
-            let is_of_kernel = loaded.dialect.is_some() && loaded.decisions.is_empty();
-            if is_of_kernel && system.in_level == Some(InLevel::Fifo) {
-                system.in_level = Some(InLevel::Any);
-            }
-            let build = |system: &System| {
-                let built = info.build(system, &options.for_its_rule());
-                built.map(|policy| policy.rule()).map_err(|error| failed(error.to_string()))
-            };
-            let rule = build(&system)?;
-            // A set that was inferred says nothing of CPUs, so that a partition that a policy
-            // chooses for it is not a promise: what counts is the one that the threads had.
-            let is_partition = rule.assignment(&system).is_some();
-            if is_partition && system.observed.is_some() && tie_to_cpus(&mut system, &loaded.trace)
-            {
-                terminal::talk("each task is held to the CPU on which the trace shows it");
-                build(&system)?
-            } else if is_of_kernel && loaded.is_inferred {
-                // Nor does a program that writes no marks know the partition.
-                let elsewhere = elsewhere(&spec, &system, &loaded.trace, &rule);
-                elsewhere.iter().for_each(|words| terminal::warn(words, None));
-                let is_elsewhere = !elsewhere.is_empty();
-                if is_elsewhere && tie_to_cpus(&mut system, &loaded.trace) {
-                    build(&system)?
-                } else {
-                    rule
-                }
-            } else {
-                rule
-            }
-        }
+        Some(spec) => rule(registry, spec, &set.system, &loaded)?,
     };
     let reservations = |loaded: &Loaded| {
         is_deadline.then(|| reserved::judge(loaded, &set.system, args.latency)).flatten()
