@@ -524,6 +524,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Name tasks of the same table, with semicolons between them: camera; radar.",
     ),
     (
+        "layland::csv::not_modelled",
+        "a column that changes what can be guaranteed, and for which a table has no place",
+        "Groups under a reservation, speeds and probabilities: an answer without them would be about another system.",
+    ),
+    (
         "layland::csv::unused_column",
         "a column of another tool that a task does not need",
         "A warning: the column does not count.",
