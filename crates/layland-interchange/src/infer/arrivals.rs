@@ -239,14 +239,12 @@ fn one(parts: &[SeenJob], each: usize) -> SeenJob {
 /// function first tries whether all jobs are periodic. If they are not, it omits
 /// the jobs before the last gap of the first half that is too short for the
 /// period of the second half, provided that the remaining jobs are many and fit.
-/// So it does if several of the first jobs come in a period, which a few may do
-/// in a long trace: a job that is late makes one gap too short.
 pub fn steady(jobs: &[SeenJob]) -> Option<(usize, Arrivals)> {
     let whole = arrivals(jobs)?;
-    let later = start_up(jobs);
-    if matches!(whole.pattern, Pattern::Periodic { .. }) && !is_crowded(&jobs[..later], &whole) {
+    if matches!(whole.pattern, Pattern::Periodic { .. }) {
         return Some((0, whole));
     }
+    let later = start_up(jobs);
     let rest = arrivals(&jobs[later..]).filter(|rest| {
         later > 0
             && rest.count >= FEWEST_STEADY
@@ -292,14 +290,6 @@ fn start_up(jobs: &[SeenJob]) -> usize {
     // The last job of the start may precede the steady part by some time.
     let fits = |gap: i64| (gap - usual).abs() * FITS <= usual;
     last + if fits(gaps[last + 1]) { 1 } else { 2 }
-}
-
-/// Returns true if most jobs of a start, and more than two, come within half a usual gap of the one
-/// before.
-fn is_crowded(start: &[SeenJob], whole: &Arrivals) -> bool {
-    let is_short = |pair: &&[SeenJob]| (pair[1].arrival - pair[0].arrival) * 2 < whole.usual;
-    let short = start.windows(2).filter(is_short).count();
-    short >= 2 && short * 2 >= start.len()
 }
 
 fn per_mille(part: usize, all: usize) -> u32 {
