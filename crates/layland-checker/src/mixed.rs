@@ -65,7 +65,7 @@ impl Checker<'_> {
         let mut until: Option<(Time, bool)> = None;
         for &index in &jobs {
             let record = &self.trace.jobs[index];
-            // Not the release: an engine may tell its policy later of a job that cannot run.
+            // Not the release: an engine may notify its policy of a job only when the job can run.
             let arrival = record.job.arrival;
             if until.is_none_or(|until| (arrival, false) >= until) {
                 starts.push(arrival);

@@ -1,4 +1,6 @@
 //! [`Ledger`]: the state that every engine keeps of its tasks, of requests, and of upcoming events.
+//!
+//! Long because every kind of upcoming event has its agenda here.
 
 use crate::Agenda;
 use crate::instances::Graphs;

@@ -120,7 +120,7 @@ fn the_manager_works_for_slices() {
     assert!((slices / 4..4 * slices).contains(&invocations), "{invocations} for {slices}");
 }
 
-/// AMC must be told of every release: the idle instants of its CPU count.
+/// AMC must be notified of every release: the idle instants of its CPU count.
 #[test]
 fn policies_without_an_order_have_a_manager() {
     let _alone = alone();

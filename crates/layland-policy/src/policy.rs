@@ -404,7 +404,7 @@ pub trait Policy: ClonePolicy + Send {
     }
 
     /// Returns the fixed priorities by which a kernel can run jobs between its decisions; `None`, also
-    /// for a wrapper that forwards nothing, if the policy must be told of every release at once. The
+    /// for a wrapper that forwards nothing, if the policy must be notified of every release at once. The
     /// answer is `Some` always or never.
     fn fixed_order(&self) -> Option<&FixedOrder> {
         None

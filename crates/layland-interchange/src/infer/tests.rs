@@ -3,6 +3,7 @@
 //! Long because the threads for each part of an estimate are here.
 
 mod bursts;
+mod captures;
 
 use super::*;
 use crate::kernel::observe;

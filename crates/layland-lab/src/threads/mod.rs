@@ -11,9 +11,9 @@
 //! Deviations: (1) The length of a busy period is the time for which the CPUs run its jobs, and its
 //! jobs are those that it has under the baseline. A mechanism that waits for its next slice idles
 //! with jobs pending; jobs that arrive meanwhile are not overhead. The latency of the first release
-//! does not count. (2) Under fixed priorities the threads tell the policy of their releases and ends
-//! themselves, and no manager runs, as in the paper; but telling takes some time, here also under the
-//! baseline. (3) Bounds are 5 % larger than the execution times, so that switches do not use up
+//! does not count. (2) Under fixed priorities the threads notify the policy of their releases and
+//! ends themselves, and no manager runs, as in the paper; but that takes some time, here also under
+//! the baseline. (3) Bounds are 5 % larger than the execution times, so that switches do not use up
 //! budgets.
 //!
 //! The cost of the dispatcher is split as in the sources of experiments: decisions (the policy's

@@ -1,4 +1,4 @@
-//! Who releases and ends the jobs of a run.
+//! The threads that release and end the jobs of a run.
 
 use crate::RunError;
 use crate::fifo::threads::FifoThreads;
@@ -7,7 +7,7 @@ use crate::kernel::lock::has_priority_locks;
 use crate::kernel::timer::Timer;
 use layland_policy::{FixedOrder, Policy};
 
-/// Who releases and ends the jobs of a run, and tells the policy of them.
+/// The threads that release and end the jobs of a run, and notify the policy of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Releases {
     /// The threads of the tasks, if the policy has a [fixed order](layland_policy::FixedOrder) for

@@ -57,7 +57,7 @@ pub struct FifoOptions<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// The capacity of the log in records, instead of an estimate.
     pub log_records: Option<usize>,
-    /// Who releases and ends jobs.
+    /// The threads that release and end jobs.
     pub releases: Releases,
     /// The timers of a manager that does not release jobs.
     pub timers: Timers,

@@ -5,8 +5,8 @@
 //! receives everything that is due, decides, and has its decision carried out. So log, replay and
 //! trace are those of any run. The manager's own thread sleeps until the policy itself asks to
 //! decide (a timer, a budget), or until something is due that no thread reports: a request, a
-//! deadline at which a job is aborted, or a job that its policy must be told of although the job
-//! has not run ([`FixedOrder::told_by`]).
+//! deadline at which a job is aborted, or a job of which its policy must be notified although
+//! the job has not run ([`FixedOrder::notified_by`]).
 //!
 //! | event | on the thread of |
 //! |---|---|
@@ -83,7 +83,7 @@ impl<C: SelfReleasing> Manager<'_, C> {
         self.is_over() || self.is_log_full
     }
 
-    /// Tells each thread when to release its next job.
+    /// Gives each thread the time at which to release its next job.
     fn send_to_rest(&mut self) {
         for index in 0..self.ledger.tasks.len() {
             let id = TaskId::from_index(index);
@@ -117,14 +117,14 @@ impl<C: SelfReleasing> Manager<'_, C> {
                 continue;
             }
             let is_behind = task.status == Status::Ready || !task.waiting.is_empty();
-            let told_by = match task.on_miss {
-                // Whether a job is skipped depends on the job before it at this very time.
+            let notified_by = match task.on_miss {
+                // The state of the job before it at this very time decides whether a job is skipped.
                 OnMiss::Skip if is_behind => task.next_release,
                 OnMiss::Skip | OnMiss::Continue | OnMiss::Abort => {
-                    order.told_by(id, task.next_arrival, is_behind)
+                    order.notified_by(id, task.next_arrival, is_behind)
                 }
             };
-            next = next.min(told_by.max(task.next_release));
+            next = next.min(notified_by.max(task.next_release));
         }
         next
     }

@@ -70,7 +70,7 @@ pub(super) trait Accepts: Fn(&MixedSet, &mut Known) -> bool {}
 
 impl<A: Fn(&MixedSet, &mut Known) -> bool> Accepts for A {}
 
-/// What an analysis knows of a CPU.
+/// The knowledge of an analysis about a CPU.
 #[derive(Default)]
 pub(super) struct Known {
     /// The task that the analysis was asked for last.
@@ -122,7 +122,7 @@ struct Processors<'a, A> {
     all: &'a MixedSet,
     fits: &'a Fits<A>,
     tasks: Vec<Vec<TaskId>>,
-    /// What the analysis knows of each CPU.
+    /// The knowledge of the analysis about each CPU.
     known: Vec<RefCell<Known>>,
     loads: Vec<RateSum>,
     /// The minimum needs of the tasks of each CPU at each level, in units of [`MixedSet::ONE`].

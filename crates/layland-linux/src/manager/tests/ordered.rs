@@ -295,7 +295,7 @@ fn a_job_that_has_not_run_becomes_critical_in_time() {
     let mut system = System::new(1, vec![task("l", 6, 6, 15), task("h", 1, 16, 20)]);
     system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
     system.tasks[TaskId(1)].criticality = Criticality(1);
-    // Nobody works between its release and the end of the other job.
+    // No thread works between its release and the end of the other job.
     system.tasks[TaskId(1)].offset = Duration::from_ms(1);
     system.tasks[TaskId(1)].execution = ExecutionModel::List(vec![Service::from_ms(15)]);
     let policy = Registry::standard().build("zss", &system).unwrap();

@@ -72,10 +72,11 @@ fn refused_but(
     Some(TaskId::from_index(order[place]))
 }
 
-/// The tasks of a CPU, of which each has a zero-slack instant, and whether each would have one beside one more.
+/// The tasks of a CPU, of which each has a zero-slack instant, to test whether each would have one
+/// beside one more.
 ///
-/// A task that is never late needs no search for its instant. Whether it is shows a sum over
-/// the others, to which one more adds a term.
+/// A task that is never late needs no search for its instant. A sum over the others shows that, to
+/// which one more adds a term.
 #[derive(Default)]
 pub struct Instants {
     /// The most work that delays each task, and its own, up to its deadline.

@@ -260,8 +260,8 @@ impl Seen {
         let threads = Threads::Known(&system, &tasks);
         let text = String::from_utf8_lossy(&bytes);
         let whole = ReadOptions { threads, ..ReadOptions::default() };
-        // What threads did before they had their reservations is not to be held against the policy. The clock of
-        // the trace is that of the times.
+        // The policy is not to blame for what threads did before they had their reservations. The times
+        // are those of the trace's clock.
         let from_ns = self.reserved_ns.map(|(_, last)| last);
         let reserved = kernel::read(&text, &ReadOptions { from_ns, ..whole });
         let import = reserved

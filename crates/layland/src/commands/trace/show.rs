@@ -74,8 +74,8 @@ fn doubts(loaded: &Loaded) -> Vec<Line> {
     remarks.map(|text| Line::new(Severity::Warning, text)).collect()
 }
 
-/// Returns the rule of a policy, on the CPUs on which the trace shows the tasks where nobody knows them
-/// otherwise.
+/// Returns the rule of a policy, on the CPUs on which the trace shows the tasks where neither the set
+/// nor a mark names them.
 fn rule(
     registry: &Registry,
     spec: &str,

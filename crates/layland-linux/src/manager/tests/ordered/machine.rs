@@ -55,7 +55,7 @@ pub struct World {
     pub order: FixedOrder,
     pub threads: TaskMap<Thread>,
     pub chosen: CpuMap<Option<TaskId>>,
-    /// The CPU on which somebody works for the manager.
+    /// The CPU on which a thread works for the manager.
     pub works_on: Option<CpuId>,
     pub fault: Option<Fault>,
     pub levels_changed: u64,
@@ -295,7 +295,7 @@ impl SelfReleasing for Machine {
     fn rest(&mut self, task: TaskId, until_ns: i64) {
         let thread = &mut self.0.borrow_mut().threads[task];
         thread.rests_until = until_ns;
-        // A thread without a job sleeps again, if somebody else has released or ended it meanwhile.
+        // A thread without a job sleeps again, if another thread has released or ended it meanwhile.
         thread.wants_to_work &= thread.done.is_some();
     }
 }
