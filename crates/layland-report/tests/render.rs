@@ -101,7 +101,7 @@ fn a_page_refers_to_nothing_outside() {
 }
 
 #[test]
-fn criticality_levels_are_notified_by_name() {
+fn criticality_levels_are_told_by_name() {
     let mut trace = late();
     for (at, level) in [(2, 1), (5, 2), (6, 0), (9, 1)] {
         let kind = MarkKind::Note(Note::Indicator { cpu: CpuId(1), level: Criticality(level) });

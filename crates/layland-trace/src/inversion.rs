@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn tardiness_is_notified_by_parts() {
+    fn tardiness_is_told_by_parts() {
         let late = trace(&[(0, 0, 3, 5), (1, 0, 12, 19)], &[]);
         let found = tardiness(&late, 2, 2);
         assert_eq!(found[TaskId(0)], [Duration::from_ms(2), Duration::ZERO]);

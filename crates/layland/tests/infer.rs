@@ -270,7 +270,7 @@ fn constrained() -> String {
 }
 
 #[test]
-fn what_is_reserved_is_notified_by_a_set() {
+fn what_is_reserved_is_told_by_a_set() {
     let folder = folder("infer-reserved");
     let files = ["run.txt", "seen.toml", "reserved.toml"].map(|file| folder.join(file));
     let [trace, seen, reserved] = files.each_ref().map(|path| name(path));
