@@ -79,7 +79,10 @@ pub(super) fn judge(kernel: &Kernel, booted: &Booted, units: u32) {
     // Growth: under the stock rules lateness grows linearly for ever, and the repair costs a tenth of it.
     let lag = |name: &str| figures(name).worst(&HOGS, "lag_us");
     let [stock, paper, light] = RULES.map(|rules| lag(&format!("{rules}-5-adversary")));
-    let stock_lags = figures("stock-5-adversary").list("tau2", "lags_us");
+    // An attack that fails spares one thread for a while, so that both count.
+    let stock_figures = figures("stock-5-adversary");
+    let [tau2, tau4] = HOGS.map(|hog| stock_figures.list(hog, "lags_us"));
+    let stock_lags: Vec<i64> = tau2.iter().zip(&tau4).map(|(a, b)| a + b).collect();
     let (half, all) = (stock_lags[7], stock_lags[15]);
     eprintln!(
         "{label}: adversary, {units} units: lag {stock} us, {paper} us, {light} us; stock {stock_lags:?}"
@@ -90,7 +93,9 @@ pub(super) fn judge(kernel: &Kernel, booted: &Booted, units: u32) {
     let slack = figures("light-5-slack");
     let lags = HOGS.map(|hog| slack.list(hog, "lags_us"));
     assert!(lags.iter().flatten().all(|&lag| lag < 3_000), "{label}: slack: {lags:?}");
-    assert!(slack.worst(&TIED, "worst_us") <= 100, "{label}: slack: tied threads");
+    // Work of the kernel delays a tied thread by some hundred microseconds, a job of 20 ms by much more.
+    let tied = slack.worst(&TIED, "worst_us");
+    assert!(tied <= 1_000, "{label}: slack: tied threads are late by {tied} us");
     judge_sums(kernel, booted.ran("sums"), 0);
 }
 
