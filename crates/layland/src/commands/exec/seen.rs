@@ -135,6 +135,11 @@ impl Seen {
         let is_new = self.threads.values().all(|thread| thread.slot != slot);
         let is_soon = now - first <= COUNTED_AFTER_NS;
         self.reserved_ns = Some((first, if is_new && is_soon { now } else { last }));
+        if is_new && is_soon && self.text.is_some() {
+            // The page begins anew, and so do the counts.
+            self.drain();
+            self.threads.values_mut().for_each(|thread| thread.figures = Figures::default());
+        }
         self.threads.entry(tid).or_insert(Thread { slot, deadline, period, figures });
         self.counter.follow(tid);
         self.has_more = self.text.is_none();
