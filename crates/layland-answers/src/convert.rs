@@ -22,6 +22,7 @@ pub fn convert(
         | Format::Objects
         | Format::Yaml
         | Format::Plain
+        | Format::Schedsim
         | Format::Dot => layland_config::to_csv(system),
         Format::Sag => layland_config::to_sag(system),
         Format::Poet => layland_config::to_poet(system),

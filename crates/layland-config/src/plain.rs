@@ -14,6 +14,7 @@
 
 use crate::csv::{self, titles, words};
 use crate::host::{Columns, Host, MAX_TASKS, default_cpus};
+use crate::lettered;
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{Duration, Field, Index, ParseTimeError, Platform, Service, System, Task};
 
@@ -39,6 +40,9 @@ pub(crate) fn read(
     let first = lines().find(|line| !line.starts_with('#')).unwrap_or_default();
     if host.columns.is_some() {
         return csv::read(text, csv::layout_of_rows(text), host, problems);
+    }
+    if lettered::are_lines(bare) {
+        return lettered::read(text, host, problems);
     }
     if words::is_task(first) {
         return csv::read_words(text, host, problems);

@@ -30,6 +30,8 @@ pub enum Format {
     Simso,
     /// A SchedCAT task set, XML.
     Schedcat,
+    /// A set of HEAPLab's schedsim, XML.
+    Schedsim,
     /// A set of jobs of the schedule-abstraction graph (SAG), CSV.
     Sag,
     /// A problem of POET and pyRTA, YAML: the tasks of one CPU.
@@ -42,7 +44,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 13] = [
+    pub const ALL: [Format; 14] = [
         Format::Toml,
         Format::RtApp,
         Format::Csv,
@@ -52,6 +54,7 @@ impl Format {
         Format::Plain,
         Format::Simso,
         Format::Schedcat,
+        Format::Schedsim,
         Format::Sag,
         Format::Poet,
         Format::Dot,
@@ -70,6 +73,7 @@ impl Format {
             Format::Plain => "plain",
             Format::Simso => "simso",
             Format::Schedcat => "schedcat",
+            Format::Schedsim => "schedsim",
             Format::Sag => "sag",
             Format::Poet => "poet",
             Format::Dot => "dot",
@@ -85,7 +89,7 @@ impl Format {
             Format::Csv | Format::Sag => "csv",
             Format::Table | Format::Plain => "txt",
             Format::Yaml | Format::Poet => "yaml",
-            Format::Simso | Format::Schedcat => "xml",
+            Format::Simso | Format::Schedcat | Format::Schedsim => "xml",
             Format::Dot => "dot",
             Format::Lines => "jsonl",
         }
@@ -102,7 +106,12 @@ impl Format {
             | Format::Sag
             | Format::Poet
             | Format::Lines => true,
-            Format::Table | Format::Objects | Format::Yaml | Format::Plain | Format::Dot => false,
+            Format::Table
+            | Format::Objects
+            | Format::Yaml
+            | Format::Plain
+            | Format::Schedsim
+            | Format::Dot => false,
         }
     }
 
@@ -136,9 +145,10 @@ pub struct Loaded {
     pub system: System,
     /// Warnings about parts that do not take effect as written. Often empty.
     pub warnings: Report,
-    /// The length of the run, if the file contains one (`duration` of rt-app and SimSo).
+    /// The length of the run, if the file contains one (rt-app, SimSo, schedsim).
     pub until: Option<Duration>,
-    /// The policy that corresponds to the scheduler in the file, if it has one (SimSo, POET).
+    /// The policy that corresponds to the scheduler in the file, if it has one (SimSo, schedsim,
+    /// POET).
     pub policy: Option<&'static str>,
     /// The position of each task in the text; tasks of one table or thread share a position.
     pub places: Vec<Position>,
@@ -242,6 +252,12 @@ pub fn read_with(
             })
         }
         Format::Schedcat => xml::read_schedcat(text, host, &mut problems).map(set),
+        Format::Schedsim => {
+            xml::read_schedsim(text, host, &mut problems).map(|(system, until, asked, spans)| {
+                policy = asked;
+                (system, until, spans)
+            })
+        }
         Format::Sag => sag::read(text, host, &mut problems).map(set),
         Format::Poet => poet::read(text, host, &mut problems).map(|(system, named, spans)| {
             policy = Some(named);

@@ -24,6 +24,7 @@ mod columns;
 mod follows;
 mod header;
 mod layout;
+mod letters;
 mod objects;
 mod pairs;
 mod row;
@@ -41,6 +42,7 @@ pub use write::to_csv;
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::json::Json;
 use crate::keys::keys_of;
+use crate::once::{self, Once};
 use crate::problem::{Problem, Problems, Span};
 use follows::{Following, Ids};
 use header::{Column, Preamble};
@@ -114,15 +116,7 @@ pub(crate) fn read(
             if without_titles(first.trim()) == Some(layout) {
                 let span = rows.at..rows.at + first.trim_end().len();
                 let message = "the table has no titles".to_owned();
-                let help = match first.split_whitespace().next() {
-                    Some("P" | "D" | "S" | "A") => {
-                        "say what its columns are, as in --columns type,O,C,T,D if P is a periodic task; servers and \
-                         single jobs go: the policies ps, ds and ss have servers"
-                    }
-                    Some(_) | None => {
-                        "say what its columns are, as in --columns Task,C,T,D, or write a first line of titles"
-                    }
-                };
+                let help = "say what its columns are, as in --columns Task,C,T,D, or write a first line of titles";
                 reader.error("layland::csv::header", span, message, help);
                 return None;
             }
@@ -240,6 +234,8 @@ impl<'p> TableReader<'p> {
         header: &[Cell<'_>],
         rows: Rows<'_>,
     ) -> Option<(System, Vec<Span>)> {
+        let resolved = letters::resolved(header, &rows);
+        let header = resolved.as_deref().unwrap_or(header);
         let split = pairs::split(header, &rows);
         let (header, mut rows) = match &split {
             Some((titles, cells)) => (&titles[..], Rows::Titled { rows: cells, at: 0 }),
@@ -287,7 +283,30 @@ impl<'p> TableReader<'p> {
             }
         }
         self.follow(&following, &mut tasks);
+        self.settle(&mut tasks, &spans);
         (tasks, spans)
+    }
+
+    /// Gives single jobs their periods, once the other tasks are known.
+    fn settle(&mut self, tasks: &mut [Row], spans: &[Span]) {
+        let once: Vec<Once> =
+            tasks.iter().enumerate().filter_map(|(at, row)| row.once(at)).collect();
+        let without = once.iter().filter(|once| once.deadline.is_none());
+        let mut without = without.map(|once| (once, spans[once.task].clone()));
+        if let Some((first, span)) = without.next() {
+            let name = &tasks[first.task].task.name;
+            let message = match without.clone().count() {
+                0 => format!("the single job `{name}` has no deadline: it gives way to all others"),
+                more => format!(
+                    "`{name}` and {more} more single jobs have no deadline: they give way to all others"
+                ),
+            };
+            let problem = Problem::warning("layland::csv::background", message).at(span, "here");
+            let help = "a server serves them sooner: write a task with `budget`, and its arrivals as `release`";
+            self.problems.push(problem.help(help));
+        }
+        let mut tasks: Vec<&mut Task> = tasks.iter_mut().map(|row| &mut row.task).collect();
+        once::settle(&mut tasks, &once);
     }
 
     /// Resolves the names of the tasks that tasks follow, once all are known: a task may follow a

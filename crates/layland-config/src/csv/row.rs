@@ -1,7 +1,8 @@
 //! The content of a row.
 
 use crate::cpus::Choice;
-use layland_model::Task;
+use crate::once::Once;
+use layland_model::{Duration, Task};
 
 /// A task whose affinity is still a selection to be resolved.
 pub(super) struct Row {
@@ -9,4 +10,15 @@ pub(super) struct Row {
     pub has_rank: bool,
     pub has_affinity: bool,
     pub affinity: Choice,
+    /// True for a job that comes once, whose period follows from the other tasks.
+    pub is_once: bool,
+}
+
+impl Row {
+    /// Returns the single job of the task at this position, if it has one. A deadline of zero is
+    /// that of a table that has none.
+    pub(super) fn once(&self, task: usize) -> Option<Once> {
+        let deadline = Some(self.task.deadline).filter(|deadline| *deadline > Duration::ZERO);
+        self.is_once.then_some(Once { task, deadline })
+    }
 }

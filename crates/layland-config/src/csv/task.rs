@@ -6,7 +6,7 @@ use super::rows::Cell;
 use super::{Decimal, TableReader};
 use crate::cpus::Choice;
 use crate::keys::{Fault, TASK_KEYS, TaskKey, Value};
-use crate::problem::Span;
+use crate::problem::{Problem, Span};
 use crate::steps::execution;
 use layland_model::{
     Behaviour, Criticality, Duration, Levels, ParseTimeError, Preemption, Separation, Service, Task,
@@ -51,14 +51,20 @@ impl TableReader<'_> {
         let Filled { texts, times, .. } = &filled;
         let name = self.name(columns, &filled, position)?;
         let steps = self.steps(texts.get("steps").copied(), &mut ok);
+        // An aperiodic job with a period is a task whose arrivals are not limited.
+        let is_once = times.get("period").is_none_or(|&period| period == 0)
+            && texts.get("release").is_some_and(|cell| is_aperiodic(&cell.text));
         if ok {
-            self.missing(columns, &filled, &name, steps.is_some());
+            self.missing(columns, &filled, &name, steps.is_some(), is_once);
         }
         let criticality = self.criticality(texts.get("criticality").copied(), levels)?;
         let preemption = self.preemption(texts, &mut ok);
         let affinity = self.affinity(texts.get("affinity").copied(), &mut ok);
         let cluster = self.whole("cluster", texts, &mut ok);
-        let behaviour = self.release(texts.get("release").copied(), &mut ok);
+        let behaviour = match texts.get("release").filter(|_| !is_once) {
+            Some(cell) => self.release(cell, &mut ok),
+            None => Behaviour::Periodic,
+        };
         let mut task = Task::implicit(name.as_str(), Service::ZERO, Duration::ZERO);
         task.rank = position as i64;
         for key in TASK_KEYS {
@@ -68,7 +74,7 @@ impl TableReader<'_> {
                 set(&mut task, Duration::from_ns(ns));
             }
         }
-        if !ok || !times.contains_key("period") {
+        if !ok || (!times.contains_key("period") && !is_once) {
             return None;
         }
         let wcet = if filled.has_wcet() {
@@ -76,7 +82,14 @@ impl TableReader<'_> {
         } else {
             vec![execution(steps.as_ref()?); levels.count()]
         };
+        if steps.is_none() && wcet.iter().all(|wcet| *wcet == Service::ZERO) {
+            let message = format!("`{name}` is left out: it never executes");
+            let problem = Problem::warning("layland::csv::no_execution", message);
+            self.problems.push(problem.at(filled.row.clone(), "here").help("give it a WCET"));
+            return None;
+        }
         Some(Row {
+            is_once,
             has_rank: texts.contains_key("rank"),
             has_affinity: texts.contains_key("affinity"),
             affinity,
@@ -154,8 +167,9 @@ impl TableReader<'_> {
         filled: &Filled<'_>,
         name: &str,
         has_steps: bool,
+        is_once: bool,
     ) {
-        let has_period = filled.times.contains_key("period");
+        let has_period = filled.times.contains_key("period") || is_once;
         for (key, there) in [("period", has_period), ("wcet", filled.has_wcet() || has_steps)] {
             // A missing column has been reported with the titles.
             let is_of = |name: &str| name == key || (key == "wcet" && name == "steps");
@@ -285,8 +299,7 @@ impl TableReader<'_> {
     }
 
     /// Returns the arrivals of the jobs of a task of this type.
-    fn release(&mut self, cell: Option<&Cell<'_>>, ok: &mut bool) -> Behaviour {
-        let Some(cell) = cell else { return Behaviour::Periodic };
+    fn release(&mut self, cell: &Cell<'_>, ok: &mut bool) -> Behaviour {
         let text = cell.text.trim();
         let help = match &*text.to_lowercase() {
             "p" | "periodic" | "tt" | "time-triggered" | "strictly periodic" => {
@@ -295,7 +308,7 @@ impl TableReader<'_> {
             "s" | "sporadic" => {
                 return Behaviour::Sporadic(Separation::Uniform { max: Duration::ZERO });
             }
-            "a" | "aperiodic" | "et" | "event-triggered" => {
+            _ if is_aperiodic(text) => {
                 "without a least time between two jobs nothing can be guaranteed: give the task a server's budget and period, \
                  and call it sporadic"
             }
@@ -354,9 +367,13 @@ impl TableReader<'_> {
     fn time(&mut self, column: &Column, cell: &Cell<'_>) -> Option<i64> {
         let text = self.decimal(cell)?;
         let text = &*text;
-        let read: Result<Duration, ParseTimeError> = match column.unit {
+        let parse = |text: &str| match column.unit {
             Some(unit) => format!("{text}{unit}").parse(),
             None => self.host.time(text),
+        };
+        let read: Result<Duration, ParseTimeError> = match (parse(text), shortened(text)) {
+            (Err(ParseTimeError::NotWhole { .. }), Some(short)) => parse(&short),
+            (read, _) => read,
         };
         let fault = match read {
             Ok(time) => return Some(time.ns()),
@@ -384,5 +401,55 @@ impl TableReader<'_> {
         };
         self.error("layland::csv::time", cell.span.clone(), message, &help);
         None
+    }
+}
+
+/// Returns true for the type of jobs that come at any time.
+fn is_aperiodic(text: &str) -> bool {
+    let text = text.trim().to_lowercase();
+    matches!(&*text, "a" | "aperiodic" | "et" | "event-triggered" | "single" | "once")
+}
+
+/// Returns a number of 16 digits or more, perhaps with a unit, with 15 of them.
+///
+/// Programs print a `double` with 17 digits, such as 0.30000000000000004 for 0.3. A `double` keeps
+/// any decimal number of 15 digits, so that no digit that was meant is lost.
+fn shortened(text: &str) -> Option<String> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let (whole, fraction) = number.split_once('.')?;
+    let whole = whole.trim_start_matches('0');
+    let zeros = fraction.len() - fraction.trim_start_matches('0').len();
+    let digits =
+        if whole.is_empty() { fraction.len() - zeros } else { whole.len() + fraction.len() };
+    let kept = fraction.len().checked_sub(digits.checked_sub(15).filter(|&more| more > 0)?)?;
+    let number: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let unit_of_last = 10u128.checked_pow(u32::try_from(fraction.len() - kept).ok()?)?;
+    let rounded = (number + unit_of_last / 2) / unit_of_last;
+    let rounded = format!("{rounded:0>width$}", width = kept + 1);
+    let (whole, fraction) = rounded.split_at(rounded.len() - kept);
+    Some(format!("{whole}.{fraction}{unit}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_double_is_the_number_that_was_meant() {
+        for (printed, meant) in [
+            ("0.30000000000000004", Some("0.300000000000000")),
+            ("0.30000000000000004ms", Some("0.300000000000000ms")),
+            ("16.300000000000001", Some("16.3000000000000")),
+            ("145070.58200000002", Some("145070.582000000")),
+            ("0.0029999999999999996 s", Some("0.00300000000000000 s")),
+            ("9.9999999999999996", Some("10.00000000000000")),
+            ("1.123456789012", None),
+            ("0.123456789012345", None),
+            ("3", None),
+            ("1.2.3", None),
+        ] {
+            assert_eq!(shortened(printed).as_deref(), meant, "{printed}");
+        }
     }
 }

@@ -8,7 +8,6 @@ use std::fmt;
 pub enum Foreign {
     Amalthea,
     Cheddar,
-    Schedsim,
     PartSim,
     Mast,
     Tgff,
@@ -21,7 +20,6 @@ pub enum Foreign {
     PerfettoTrace,
     KernelTrace,
     LttngTrace,
-    LatencyTrace,
     CountedTrace,
     PerfJson,
     SagOther,
@@ -57,10 +55,9 @@ const TRACE: &str = "a trace is for `layland trace`: `layland trace infer FILE -
 
 impl Foreign {
     /// All of them.
-    pub const ALL: [Foreign; 44] = [
+    pub const ALL: [Foreign; 42] = [
         Foreign::Amalthea,
         Foreign::Cheddar,
-        Foreign::Schedsim,
         Foreign::PartSim,
         Foreign::Mast,
         Foreign::Tgff,
@@ -73,7 +70,6 @@ impl Foreign {
         Foreign::PerfettoTrace,
         Foreign::KernelTrace,
         Foreign::LttngTrace,
-        Foreign::LatencyTrace,
         Foreign::CountedTrace,
         Foreign::PerfJson,
         Foreign::SagOther,
@@ -108,11 +104,7 @@ impl Foreign {
     pub fn is_unread_trace(self) -> bool {
         matches!(
             self,
-            Foreign::ChromeTrace
-                | Foreign::LttngTrace
-                | Foreign::LatencyTrace
-                | Foreign::CountedTrace
-                | Foreign::PerfJson
+            Foreign::ChromeTrace | Foreign::LttngTrace | Foreign::CountedTrace | Foreign::PerfJson
         )
     }
 
@@ -121,7 +113,6 @@ impl Foreign {
         match self {
             Foreign::Amalthea
             | Foreign::Cheddar
-            | Foreign::Schedsim
             | Foreign::PartSim
             | Foreign::Mast
             | Foreign::Tgff
@@ -149,10 +140,6 @@ impl Foreign {
             Foreign::LttngTrace => {
                 "it is not read: record the scheduler with `layland trace record`, trace-cmd or perf, from which \
                  `layland trace infer` makes a task set"
-            }
-            Foreign::LatencyTrace => {
-                "it is not read: record it again without the option, by `echo 0 > options/latency-format` in the folder of \
-                 tracefs, or with `layland trace record`"
             }
             Foreign::CountedTrace => {
                 "it is not read, because its times are not seconds: record it again by `echo local > trace_clock` in the \
@@ -211,7 +198,6 @@ impl fmt::Display for Foreign {
         f.pad(match self {
             Foreign::Amalthea => "an AMALTHEA model",
             Foreign::Cheddar => "a Cheddar project",
-            Foreign::Schedsim => "a HEAPLab schedsim file",
             Foreign::PartSim => "a PARTSim file",
             Foreign::Mast => "a MAST model",
             Foreign::Tgff => "a graph of TGFF",
@@ -224,7 +210,6 @@ impl fmt::Display for Foreign {
             Foreign::PerfettoTrace => "a Perfetto trace",
             Foreign::KernelTrace => "a kernel trace",
             Foreign::LttngTrace => "an LTTng trace",
-            Foreign::LatencyTrace => "a kernel trace in the latency format",
             Foreign::CountedTrace => "a kernel trace whose clock counts events or cycles",
             Foreign::PerfJson => "a perf record as JSON",
             Foreign::SagOther => "a file of SAG that is not a table of jobs",

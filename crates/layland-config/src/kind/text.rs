@@ -4,7 +4,7 @@
 use super::{Foreign, Kind, json};
 use crate::csv::{self, Layout, titles, words};
 use crate::read::Format;
-use crate::{plain, poet, sag, xml};
+use crate::{lettered, plain, poet, sag, xml};
 
 /// The number of lines that are looked at where one line does not decide.
 const LINES: usize = 200;
@@ -55,7 +55,7 @@ pub(super) fn kind(text: &str, ending: Option<&str>, is_named: bool) -> Kind {
         // Its commas are within the items.
         return Kind::Set(Format::Yaml);
     }
-    if plain::is_task(first) || words::is_task(first) {
+    if plain::is_task(first) || words::is_task(first) || lettered::are_lines(text) {
         return Kind::Set(Format::Plain);
     }
     if let Some(layout) = csv::without_titles(first) {
@@ -219,7 +219,9 @@ fn of_xml(text: &str) -> Kind {
     let lower = root.to_ascii_lowercase();
     let has = |word: &str| text.contains(word);
     Kind::Foreign(match &*lower {
-        "simulation" if has("<software") || has("<hardware") || has("<pe ") => Foreign::Schedsim,
+        "simulation" if has("<software") || has("<hardware") || has("<pe ") => {
+            return Kind::Set(Format::Schedsim);
+        }
         "simulation" => return Kind::Set(Format::Simso),
         "task" | "taskset" | "testpoint" => return Kind::Set(Format::Schedcat),
         "cheddar" => Foreign::Cheddar,
@@ -260,9 +262,6 @@ fn trace(text: &str) -> Option<Foreign> {
     // babeltrace writes the context of an event before its fields.
     if has(": { cpu_id = ") {
         return Some(Foreign::LttngTrace);
-    }
-    if first.starts_with("# tracer:") && has(" latency trace v") {
-        return Some(Foreign::LatencyTrace);
     }
     // A time in seconds has a point. Clocks that count write whole numbers.
     let is_counted = |line: &str| {

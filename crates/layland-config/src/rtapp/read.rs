@@ -277,15 +277,49 @@ impl Importer<'_> {
     /// Warns of what `resources` says beyond types: since rt-app 1.0, resources are created where
     /// they are used.
     fn listed(&mut self, resources: &Json) {
+        let mut protocols: Vec<(String, Span)> = Vec::new();
         for resource in self.object("resources", resources).unwrap_or_default() {
             // Some files give only the type.
             let Value::Object(members) = &resource.value.value else { continue };
-            for Member { key, key_span, .. } in members.iter().filter(|member| member.key != "type")
+            for Member { key, key_span, value } in
+                members.iter().filter(|member| member.key != "type")
             {
+                if key == "protocol"
+                    && let Value::Text(protocol) = &value.value
+                {
+                    protocols.push((protocol.to_ascii_lowercase(), key_span.clone()));
+                    continue;
+                }
                 let what = format!("the resource `{}`", resource.key);
-                self.unknown(key, &what, &["type"], key_span);
+                self.unknown(key, &what, &["type", "protocol"], key_span);
             }
         }
+        self.protocols(&protocols);
+    }
+
+    /// Warns of the protocols of mutexes, once: a policy decides them here, for all mutexes alike.
+    fn protocols(&mut self, protocols: &[(String, Span)]) {
+        let Some((first, span)) = protocols.first() else { return };
+        let locks = |protocol: &str| match protocol.trim_start_matches("prio_") {
+            "inherit" | "inheritance" | "pi" | "pip" => Some("pip"),
+            "protect" | "ceiling" | "pp" | "ipcp" => Some("ipcp"),
+            "pcp" => Some("pcp"),
+            "none" => Some("none"),
+            _ => None,
+        };
+        let is_one = protocols.iter().all(|(protocol, _)| locks(protocol) == locks(first));
+        let (message, help) = match locks(first).filter(|_| is_one) {
+            Some(name) => (
+                format!("the mutexes have the protocol `{first}`, and here the policy decides it"),
+                format!("choose it with the policy: --policy p-fp:locks={name}"),
+            ),
+            None => (
+                "mutexes have several protocols, and here the policy decides on one for all"
+                    .to_owned(),
+                "choose one with the policy: --policy p-fp:locks=pip, or locks=ipcp".to_owned(),
+            ),
+        };
+        self.warn("layland::rtapp::not_modelled", span, message, &help);
     }
 
     fn unknown(&mut self, key: &str, what: &str, known: &[&str], span: &Span) {

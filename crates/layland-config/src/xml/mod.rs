@@ -1,12 +1,15 @@
-//! Parses XML into a tree of elements with their spans, for the XML formats: SimSo and SchedCAT.
+//! Parses XML into a tree of elements with their spans, for the XML formats: SimSo,
+//! SchedCAT and schedsim.
 
 mod schedcat;
+mod schedsim;
 mod sections;
 mod simso;
 mod tree;
 
 pub(crate) use schedcat::read as read_schedcat;
 pub use schedcat::to_schedcat;
+pub(crate) use schedsim::read as read_schedsim;
 pub(crate) use simso::read as read_simso;
 pub use simso::{
     Agreement, SIMSO_SCHEDULERS, SimsoIdentifiers, SimsoScheduler, simso_identifiers, to_simso,

@@ -63,6 +63,12 @@ const FILES: &[(&str, Is)] = &[
     ("name-c-t-d.txt", Named(Format::Table, "Task,C,T,D", NAMES)),
     ("rt-app.txt", TheSet(Format::RtApp, NAMES)),
     ("simso.txt", TheSet(Format::Simso, NAMES)),
+    ("schedsim.xml", TheSet(Format::Schedsim, NAMES)),
+    (
+        "schedsim-of-unknown-type.xml",
+        Wrong(Format::Schedsim, "2:32", "`eventual` is not a type of task in schedsim"),
+    ),
+    ("letters.csv", TheSet(Format::Csv, NAMES)),
     ("schedcat.txt", TheSet(Format::Schedcat, ["T1", "T2"])),
     ("jobs.csv", TheSet(Format::Sag, ["T1", "T2"])),
     ("poet.txt", TheSet(Format::Poet, ["tsk01", "tsk02"])),
@@ -76,8 +82,7 @@ const FILES: &[(&str, Is)] = &[
         Wrong(Format::Yaml, "4:1", "`servers` is not read, and tasks may be delayed by it"),
     ),
     ("no-titles.csv", Wrong(Format::Csv, "1:1", "the table has no titles")),
-    ("kinds-of-lines.txt", Wrong(Format::Table, "2:1", "the table has no titles")),
-    ("unclear-title.csv", Wrong(Format::Csv, "1:8", "the column `P` has several meanings")),
+    ("unclear-title.csv", Wrong(Format::Csv, "1:10", "the column `P` has several meanings")),
     (
         "groups.csv",
         Wrong(Format::Csv, "1:21", "the column `component_id` groups tasks under a reservation"),
@@ -111,7 +116,6 @@ const FILES: &[(&str, Is)] = &[
     ),
     ("amalthea.xml", Other(Foreign::Amalthea)),
     ("cheddar.xml", Other(Foreign::Cheddar)),
-    ("schedsim.xml", Other(Foreign::Schedsim)),
     ("mast.txt", Other(Foreign::Mast)),
     ("mast.xml", Other(Foreign::Mast)),
     ("graph.tgff", Other(Foreign::Tgff)),
@@ -124,7 +128,7 @@ const FILES: &[(&str, Is)] = &[
     ("chrome-list.json", Other(Foreign::ChromeTrace)),
     ("kernel.txt", Other(Foreign::KernelTrace)),
     ("lttng.txt", Other(Foreign::LttngTrace)),
-    ("latency.txt", Other(Foreign::LatencyTrace)),
+    ("latency.txt", Other(Foreign::KernelTrace)),
     ("counted.txt", Other(Foreign::CountedTrace)),
     ("perf.json", Other(Foreign::PerfJson)),
     ("precedence.csv", Other(Foreign::SagOther)),
@@ -319,12 +323,121 @@ fn two_times_in_a_cell_are_those_of_two_levels() {
 }
 
 #[test]
+fn a_row_without_a_period_is_a_single_job() {
+    let table = std::fs::read_to_string(folder().join("once.csv")).expect("the file");
+    let schedsim = "<simulation><time start='0' end='700'/><software><tasks>\
+        <task real-time='true' type='periodic' id='pump' period='9' deadline='8' wcet='3'/>\
+        <task real-time='true' type='periodic' id='fan' period='12' deadline='12' wcet='2'/>\
+        <task real-time='true' type='sporadic' id='alarm' activation='5' deadline='4' wcet='1'/>\
+        <task real-time='false' type='sporadic' id='log' activation='7' wcet='2'/></tasks>\
+        <noises><noise task-id='pump' type='uniform' low_end='1' high_end='3'/></noises>\
+        <scheduler algorithm='PEDF'/></software>\
+        <hardware><cpus><pe id='0' speed='1'/><pe id='1' speed='1.25'/></cpus></hardware></simulation>";
+    for (text, format, warnings) in [
+        (
+            &*table,
+            Format::Csv,
+            &["`log` has no deadline", "`idle` is left out: it never executes"][..],
+        ),
+        (schedsim, Format::Schedsim, &["`p-edf` assigns CPUs by utilization", "noises"][..]),
+    ] {
+        assert_eq!(Kind::of("a", text.as_bytes(), &host(None)), Kind::Set(format));
+        let loaded = read("a", text.as_bytes(), format, &host(None));
+        let loaded = loaded.unwrap_or_else(|report| panic!("{}", report.plain()));
+        let tasks: Vec<_> =
+            loaded.system.tasks.values().map(|task| (parameters(task), task.jobs)).collect();
+        let of = |name: &str, offset, wcet, period, deadline, jobs| {
+            ((name.to_owned(), offset, wcet, period, deadline), jobs)
+        };
+        // The hyperperiod of the others is 36 ms, and 10 (36 + 7 + 1 + 2) is 460.
+        let right = [
+            of("pump", 0, 3, 9, 8, None),
+            of("fan", 0, 2, 12, 12, None),
+            of("alarm", 5, 1, 36, 4, Some(1)),
+            of("log", 7, 2, 468, 468, Some(1)),
+        ];
+        assert_eq!(tasks, right, "{format}");
+        for warning in warnings {
+            assert!(loaded.warnings.plain().contains(warning), "{}", loaded.warnings.plain());
+        }
+    }
+    let loaded = read("a", schedsim.as_bytes(), Format::Schedsim, &host(None)).expect("a set");
+    assert_eq!((loaded.until, loaded.policy), (Some(Duration::from_ms(700)), Some("p-edf")));
+    assert_eq!(
+        loaded.system.platform.speeds.values().nth(1).map(|speed| speed.numerator()),
+        Some(5)
+    );
+    let no_unit = Host { unit: None, ..host(None) };
+    let report = read("a", schedsim.as_bytes(), Format::Schedsim, &no_unit).unwrap_err();
+    assert!(report.plain().contains("the times of schedsim have no unit"), "{}", report.plain());
+}
+
+#[test]
+fn lines_of_kinds_are_tasks_and_a_server() {
+    let bytes = std::fs::read(folder().join("kinds-of-lines.txt")).expect("the file");
+    for name in ["a.txt", "x.toml.bak", "<stdin>"] {
+        assert_eq!(Kind::of(name, &bytes, &host(None)), Kind::Set(Format::Plain), "{name}");
+    }
+    let loaded = read("a", &bytes, Format::Plain, &host(None));
+    let system = loaded.unwrap_or_else(|report| panic!("{}", report.plain())).system;
+    let tasks: Vec<_> = system.tasks.values().map(parameters).collect();
+    let of = |name: &str, offset, wcet, period, deadline| {
+        (name.to_owned(), offset, wcet, period, deadline)
+    };
+    // The jobs of the server need two budgets after 8 ms: 2 (8 + (6 / 5 + 2) 20) is 136.
+    let right = [of("T1", 0, 3, 9, 8), of("server", 0, 4, 20, 136), of("T2", 0, 1, 30, 25)];
+    assert_eq!(tasks, right);
+    let server = &system.tasks.as_slice()[1];
+    assert_eq!(server.budget, Some(Service::from_ms(5)));
+    assert_eq!(
+        server.behaviour,
+        Behaviour::Explicit(vec![Time::from_ns(2_000_000), Time::from_ns(8_000_000)])
+    );
+    assert_eq!(
+        server.execution,
+        ExecutionModel::List(vec![Service::from_ms(2), Service::from_ms(4)])
+    );
+    // Without a server the jobs give way to the others.
+    let alone = read("a", b"P 0 3 9\nA 2 4\n", Format::Plain, &host(None)).expect("a set").system;
+    let tasks: Vec<_> = alone.tasks.values().map(parameters).collect();
+    assert_eq!(tasks, [of("T1", 0, 3, 9, 9), of("A1", 2, 4, 153, 153)]);
+    for (text, message) in [
+        (
+            "P 0 3 9\nS 1 5\nS 1 5\n",
+            "there are two servers, and a job does not say which one serves it",
+        ),
+        ("P 0 3 9\nS 1 5\nP 0 3x 9\n", "unknown time unit `x`"),
+        ("P 0 3 9\nS 1 5\nP 0 9\n", "the line has 2 times"),
+        ("P 0 3 9\nS 1 5\nP 0 3 9 8 7\n", "the line has 5 times"),
+    ] {
+        let report = read("a", text.as_bytes(), Format::Plain, &host(None)).unwrap_err();
+        assert_eq!(report.problems[0].message, message, "{text}");
+    }
+    // Names of one letter are no kinds.
+    for text in ["P 3 9 8\nD 2 12 12\n", "P 3 9\nQ 2 12\n"] {
+        let kind = Kind::of("a.txt", text.as_bytes(), &host(None));
+        assert_eq!(kind, Kind::Set(Format::Table), "{text}");
+    }
+}
+
+#[test]
+fn a_printed_double_is_taken_as_it_was_meant() {
+    let text = "[{\"name\":\"a\",\"wcet\":0.30000000000000004,\"period\":16.300000000000001}]";
+    let loaded = read("a.json", text.as_bytes(), Format::Objects, &host(None)).expect("a set");
+    let task = &loaded.system.tasks.as_slice()[0];
+    assert_eq!((task.own_wcet(), task.period), (Service::from_us(300), Duration::from_us(16_300)));
+    // Twelve digits were meant, and nanoseconds are the least that there is.
+    let text = "[{\"name\":\"a\",\"wcet\":0.12345678901,\"period\":16}]";
+    assert!(read("a.json", text.as_bytes(), Format::Objects, &host(None)).is_err());
+}
+
+#[test]
 fn the_folder_has_no_other_file() {
     let files = std::fs::read_dir(folder()).expect("the folder");
     let mut found: BTreeSet<String> = files
         .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
         .collect();
-    assert!(found.remove("graph.dot"));
+    assert!(["graph.dot", "once.csv", "kinds-of-lines.txt"].iter().all(|file| found.remove(*file)));
     assert_eq!(found, FILES.iter().map(|(file, _)| (*file).to_owned()).collect());
 }
 

@@ -238,6 +238,21 @@ fn keys_of_resources_do_not_count_in_silence() {
         ("\"m\" : { \"type\" : \"mutex\" }", true, vec![inherits]),
         ("\"m\" : { \"type\" : \"mutex\", \"protocoll\" : \"inherit\" }", false, vec![unknown]),
         ("\"m\" : { \"protocoll\" : \"inherit\" }", true, vec![unknown, inherits]),
+        (
+            "\"m\" : { \"protocol\" : \"inherit\" }, \"n\" : { \"protocol\" : \"PRIO_INHERIT\" }",
+            false,
+            vec!["the mutexes have the protocol `inherit`, and here the policy decides it"],
+        ),
+        (
+            "\"m\" : { \"protocol\" : \"inherit\" }, \"n\" : { \"protocol\" : \"protect\" }",
+            false,
+            vec!["mutexes have several protocols, and here the policy decides on one for all"],
+        ),
+        (
+            "\"m\" : { \"protocol\" : \"none\" }",
+            false,
+            vec!["the mutexes have the protocol `none`, and here the policy decides it"],
+        ),
     ] {
         let loaded = rt_app(&file(resources, is_enabled)).unwrap();
         let problems = loaded.warnings.problems;

@@ -269,6 +269,36 @@ fn lack(line: &str, number: usize) -> Option<ReadError> {
 }
 
 fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
+    bracketed(line).or_else(|| of_latency_format(line))
+}
+
+/// Parses a line of the latency format: `comm-7  1d.h4. 2010us!: sched_switch: ..`. The CPU and the
+/// flags are one word, and the time is in microseconds since the start of the trace, with a mark for
+/// a long gap.
+fn of_latency_format(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
+    line.match_indices("us").find_map(|(at, _)| {
+        let rest = line[at + 2..].strip_prefix([' ', '.', '+', '!', '#', '*', '@', '$'])?;
+        let rest = rest.strip_prefix(':')?;
+        let (before, us) = line[..at].rsplit_once(' ')?;
+        if us.is_empty() || !us.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let at_ns = us.parse::<i64>().ok()?.checked_mul(1_000)?;
+        let (thread, word) = before.trim_end().rsplit_once(' ')?;
+        let (cpu, flags) = word.split_at(word.find(|c: char| !c.is_ascii_digit())?);
+        let cpu = cpu_id(cpu)?;
+        let (name, body) = rest.trim_start().split_once(':')?;
+        if name.is_empty() || name.contains(' ') || flags.len() < 4 {
+            return None;
+        }
+        let (thread, _) = running(thread.trim_end())?;
+        let (kind, form) = kind(name, body.trim_start())?;
+        let event = Event { at: at_ns, cpu, thread, in_interrupt: is_interrupt(flags), kind };
+        Some((event, (Prefix::Flags, form)))
+    })
+}
+
+fn bracketed(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
     // The CPU is the first `[digits]` that is followed by a valid rest of the line.
     line.match_indices(" [").find_map(|(at, _)| {
         let (cpu, rest) = line[at + 2..].split_once(']')?;

@@ -6,6 +6,7 @@
 //! | dialect | a line |
 //! |---|---|
 //! | tracefs `trace`, `trace_pipe` | `comm-7 [001] d..2. 12.000345: sched_switch: prev_comm=.. ==> next_comm=..` |
+//! | the same in the latency format | `comm-7 1d..2. 345us : sched_switch: prev_comm=.. ==> next_comm=..` |
 //! | `trace-cmd report -N` (without plugins) | the same without flags, padded |
 //! | `trace-cmd report` | `comm-7 [001] 12.000345: sched_switch: comm:7 [39] S ==> other:8 [120]` |
 //! | `trace-cmd report -R` | `prev_state` is a number, and there is no `==>` |

@@ -42,6 +42,44 @@ fn four_dialects_of_one_recording_say_the_same() {
     }
 }
 
+/// Returns a recording of tracefs in the latency format: the CPU stands before its flags, and times
+/// are microseconds since the first event.
+fn in_latency_format(text: &str) -> String {
+    let mut origin = None;
+    let mut out = String::from("# nop latency trace v1.1.5 on 6.12.0\n");
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (thread, rest) = line.split_once(" [").expect("a CPU");
+        let (cpu, rest) = rest.split_once("] ").expect("a CPU");
+        let (flags, rest) = rest.split_once(' ').expect("flags");
+        let (time, event) = rest.trim_start().split_once(": ").expect("a time");
+        let us = time.replace('.', "").parse::<i64>().expect("microseconds");
+        let us = us - *origin.get_or_insert(us);
+        let mark = [' ', '+', '!', '#'][us as usize % 4];
+        let cpu: usize = cpu.parse().expect("a CPU");
+        out += &format!("{thread}  {cpu}{flags} {us:4}us{mark}: {event}\n");
+    }
+    out
+}
+
+#[test]
+fn the_latency_format_says_the_same() {
+    let system = recorded();
+    // The marks of a run name times of the kernel's clock, which this format does not have.
+    let bare: String = (TRACEFS.lines().filter(|line| !line.contains("layland:")))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let expected = read(&bare, &of(&system)).unwrap();
+    let latency = read(&in_latency_format(&bare), &of(&system)).unwrap();
+    assert_eq!(latency.trace, expected.trace);
+    assert_eq!((latency.lost, latency.wakes), (expected.lost, expected.wakes));
+    assert_eq!(latency.dialect, Dialect::Tracefs);
+    // Without a mark, or with a word in place of the time, a line is no event.
+    for line in ["a-7 1d..2. 12us: sched_switch: x", "a-7 1d..2. us : y: z", "a-7 d..2. 1us : y: z"]
+    {
+        assert!(read(&format!("{line}\n"), &of(&system)).is_err(), "{line}");
+    }
+}
+
 #[test]
 fn a_recording_with_marks_is_exact() {
     let system = recorded();
