@@ -37,7 +37,8 @@ pub struct Evidence<'a> {
     /// Durations up to the latency are not violations. With a latency above zero: (1) a CPU may be
     /// idle, and a job may be overtaken, for at most the latency at a time; (2) a job may get more
     /// or less than its demand, and than its segments supply, by up to the latency for each of its
-    /// segments; (3) a job may be noticed late by up to the latency, and may be missing if the
+    /// segments, or by up to the latency and 100 µs for each of its preemptions if its demand is
+    /// [`Demand::Bounded`]; (3) a job may be noticed late by up to the latency, and may be missing if the
     /// trace ends before that. All other checks are as strict as without a latency.
     pub latency: Duration,
     /// The origin of the trace's clock.

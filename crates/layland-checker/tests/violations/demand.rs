@@ -56,8 +56,39 @@ fn the_world_is_asked_whether_it_exceeded_and_a_simulation_for_what_it_drew() {
         assert_eq!(said(&model, least, completed, &drawn), 0, "{model:?}");
         assert_eq!(said(&model, least - 1, completed, &drawn), 1, "{model:?}");
     }
-    // A latency of 5 ns excuses 5 ns for each segment, and not more.
+    // A latency of 5 ns excuses 5 ns, and not more.
     let within = Evidence { latency: Duration::from_ns(5), ..bounded };
     assert_eq!(said(&ExecutionModel::Wcet, 55, completed, &within), 0);
     assert_eq!(said(&ExecutionModel::Wcet, 56, completed, &within), 1);
+}
+
+/// A job of 10 ms that is preempted again and again, and executes for `got_us` in all.
+fn preempted(segments: i64, got_us: i64, demand: Demand) -> u64 {
+    let us = 1_000;
+    let system = System::new(1, vec![task("a", 10_000 * us, 1_000_000 * us)]);
+    let each = got_us * us / segments;
+    let of = |k: i64| segment(id(0, 0), 0, k * 2_000 * us, k * 2_000 * us + each);
+    let end = (segments - 1) * 2_000 * us + each;
+    let trace = Trace {
+        jobs: vec![done(0, 0, 0, 1_000_000 * us, end, got_us * us)],
+        segments: (0..segments).map(of).collect(),
+        over: at(end),
+        ..Trace::default()
+    };
+    let latency = Duration::from_ms(4);
+    let evidence = Evidence { latency, demand, ..Evidence::default() };
+    let report = check_with(&trace, &system, &ScheduleRule::None, 9, &evidence);
+    report.violations.iter().filter(|found| found.to_string().contains("execut")).count() as u64
+}
+
+#[test]
+fn a_latency_excuses_no_job_for_each_of_its_preemptions() {
+    // 10 ms, 4 ms of latency, and 100 us for each of 125 preemptions.
+    assert_eq!(preempted(126, 26_400, Demand::Bounded), 0);
+    assert_eq!(preempted(126, 26_600, Demand::Bounded), 1);
+    assert_eq!(preempted(126, 100_000, Demand::Bounded), 1);
+    assert_eq!(preempted(1, 13_900, Demand::Bounded), 0);
+    assert_eq!(preempted(1, 14_100, Demand::Bounded), 1);
+    // In a run of ours each decision of the engine may be late.
+    assert_eq!(preempted(126, 100_000, Demand::Drawn), 0);
 }
