@@ -332,6 +332,9 @@ fn of_jobs(
         (Sureness::Likely, Suspensions::Counted { .. }) => Sureness::Guess,
         (sureness, _) => sureness,
     };
+    // No thread executes for longer than time passes: the period is that of a burst, or the WCET
+    // that of a rare job, however well the arrivals fit.
+    let sureness = if wcet.ns() > period.ns() { Sureness::Guess } else { sureness };
     let deadline = reserved.map(|reserved| reserved.deadline.min(period));
     let deadline = deadline.or_else(|| jobs.iter().filter_map(|job| job.deadline).min());
     let lost = jobs.iter().map(|job| job.lost).max().unwrap_or(Duration::ZERO);

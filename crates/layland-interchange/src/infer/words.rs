@@ -144,6 +144,12 @@ fn of_task(
             counted(jobs as u64, "job")
         ));
     }
+    if estimate.wcet.ns() > estimate.period.ns() {
+        words.above.push(
+            "Its longest job is longer than its period: jobs came in bursts, or one was far longer than the others."
+                .to_owned(),
+        );
+    }
     match &estimate.suspensions {
         Suspensions::None => {}
         Suspensions::Steps(stretches) => {
