@@ -27,7 +27,7 @@ use super::order::Order;
 use crate::shell::Alarm;
 use crate::{Action, Note, State};
 use layland_model::{CpuId, Criticality, JobId, Service, System, TaskId, Time};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Debug;
 
 /// The parameters of a task that mechanisms need. Times are in nanoseconds.
@@ -102,7 +102,11 @@ pub struct Pending {
 pub struct Jobs {
     cpu: CpuId,
     members: Vec<Member>,
+    /// The highest criticality of the tasks.
+    highest: usize,
     queues: Vec<VecDeque<Pending>>,
+    /// The tasks that have a job: few of many, and each decision looks at all of them.
+    active: BTreeSet<usize>,
     /// Jobs that were aborted before they were ready.
     doomed: Vec<JobId>,
     out: Vec<Action>,
@@ -111,12 +115,26 @@ pub struct Jobs {
 impl Jobs {
     fn new(cpu: CpuId, members: Vec<Member>) -> Jobs {
         let queues = members.iter().map(|_| VecDeque::with_capacity(4)).collect();
-        Jobs { cpu, members, queues, doomed: Vec::new(), out: Vec::new() }
+        let highest = members.iter().map(|member| member.criticality).max();
+        Jobs {
+            cpu,
+            members,
+            highest: highest.unwrap_or(0),
+            queues,
+            active: BTreeSet::new(),
+            doomed: Vec::new(),
+            out: Vec::new(),
+        }
     }
 
     /// Returns the tasks.
     pub fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// Returns the highest criticality of the tasks.
+    pub fn highest_criticality(&self) -> usize {
+        self.highest
     }
 
     /// Returns the jobs of a task that are not over.
@@ -136,23 +154,24 @@ impl Jobs {
 
     /// Returns every job that is not over.
     pub fn all(&self) -> impl Iterator<Item = (usize, &Pending)> {
-        let each = self.queues.iter().enumerate();
-        each.flat_map(|(member, queue)| queue.iter().map(move |job| (member, job)))
+        let of = |member: usize| self.queues[member].iter().map(move |job| (member, job));
+        self.pending().flat_map(of)
     }
 
-    /// Returns the tasks that have a job.
+    /// Returns the tasks that have a job, in ascending order.
     pub fn pending(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.queues.len()).filter(|&member| !self.queues[member].is_empty())
+        self.active.iter().copied()
     }
 
     /// Returns true if there is no job.
     pub fn is_empty(&self) -> bool {
-        self.queues.iter().all(VecDeque::is_empty)
+        self.active.is_empty()
     }
 
     /// Admits a job.
     pub fn admit(&mut self, member: usize, job: Pending) {
         self.queues[member].push_back(job);
+        self.active.insert(member);
     }
 
     /// Drops a job that was never admitted: it is aborted as soon as it is ready.
@@ -162,7 +181,7 @@ impl Jobs {
 
     /// Aborts the first job of a task.
     pub fn abort_first(&mut self, member: usize) {
-        if let Some(job) = self.queues[member].pop_front() {
+        if let Some(job) = self.take_first(member) {
             self.doom(job);
         }
     }
@@ -172,6 +191,14 @@ impl Jobs {
         while !self.queues[member].is_empty() {
             self.abort_first(member);
         }
+    }
+
+    fn take_first(&mut self, member: usize) -> Option<Pending> {
+        let job = self.queues[member].pop_front();
+        if self.queues[member].is_empty() {
+            self.active.remove(&member);
+        }
+        job
     }
 
     fn doom(&mut self, job: Pending) {
@@ -325,16 +352,15 @@ impl<M: Mechanism> Processor<M> {
         // An engine may abort an arrived job that waits for the end of a job without execution
         // time; its mechanism has not received that job yet.
         self.arrivals.retain(|(_, job)| job.id != id);
-        let queue = &mut self.jobs.queues[member];
-        if queue.front().is_some_and(|job| job.id == id) {
-            queue.pop_front();
+        if self.jobs.first(member).is_some_and(|job| job.id == id) {
+            self.jobs.take_first(member);
             self.mechanism.ended(member, id);
         }
     }
 
     pub(super) fn left(&mut self, member: usize) {
         self.running.take_if(|(running, _)| *running == member);
-        for job in std::mem::take(&mut self.jobs.queues[member]) {
+        while let Some(job) = self.jobs.take_first(member) {
             self.mechanism.ended(member, job.id);
         }
         self.arrivals.retain(|&(of, _)| of != member);

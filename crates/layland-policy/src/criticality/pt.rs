@@ -56,14 +56,16 @@ impl Mechanism for Transformed {
     }
 
     fn advance(&mut self, jobs: &mut Jobs, now: Time) {
-        for member in 0..self.slices.len() {
+        let is_next = |member: &usize| {
+            let first = jobs.first(*member);
+            first.is_some_and(|job| self.slice(*member, job, now) > job.slice)
+        };
+        let next: Vec<usize> = jobs.pending().filter(is_next).collect();
+        for member in next {
             let Slices { length, budget, .. } = self.slices[member];
             let TransformedTask { own, task } = TransformedTask::of(jobs, member);
-            let Some(slice) = jobs.first(member).map(|job| self.slice(member, job, now)) else {
-                continue;
-            };
-            let Some(job) = jobs.first_mut(member) else { continue };
-            if slice > job.slice {
+            if let Some(job) = jobs.first_mut(member) {
+                let slice = self.slice(member, job, now);
                 job.slice = slice;
                 job.granted = (job.executed + budget).min(own);
                 let deadline = job.release.saturating_add(Duration::from_ns((slice + 1) * length));

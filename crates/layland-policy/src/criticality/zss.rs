@@ -116,8 +116,8 @@ impl ZeroSlack {
     fn delays(&self, jobs: &Jobs, member: usize) -> (Option<i64>, Option<i64>) {
         let task = &jobs.members()[member];
         let zero_slack = self.zero_slack[member].filter(|&instant| instant < task.deadline);
-        let highest = jobs.members().iter().map(|member| member.criticality).max();
-        (zero_slack, (Some(task.criticality) < highest).then_some(task.deadline))
+        let is_highest = task.criticality == jobs.highest_criticality();
+        (zero_slack, (!is_highest).then_some(task.deadline))
     }
 
     /// Returns the time at which a job becomes critical and the time at which it becomes late, if
