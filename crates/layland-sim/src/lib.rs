@@ -23,6 +23,7 @@ mod explore;
 mod figures;
 mod grains;
 mod options;
+mod recurrent;
 mod simulator;
 
 pub use explore::{Explored, explored, with_random_ranks};

@@ -7,7 +7,7 @@ use layland_model::{
     CpuId, CpuSet, Duration, ExecutionModel, Rate, ScheduleRule, Service, System, Task, Time,
 };
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
-use layland_sim::{EventLoop, SimOptions, simulate, simulate_figures};
+use layland_sim::{EventLoop, SimOptions, simulate};
 use layland_trace::{Both, FirstMiss, Labels, Refusals, Statistics, Summary};
 use std::sync::atomic::AtomicBool;
 
@@ -64,7 +64,8 @@ struct Figures {
 fn figures(system: &System, policy: Box<dyn Policy>, options: &SimOptions<'_>) -> Figures {
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
-    let outcome = simulate_figures(system, policy, &mut recorder, options).expect("a horizon");
+    // Not `simulate_figures`, which may need no loop for most of a run that recurs.
+    let outcome = simulate(system, policy, &mut recorder, options).expect("a horizon");
     let Both(statistics, Both(FirstMiss(first_miss), _)) = recorder;
     Figures {
         summary: statistics.summary(&Labels::of(system)),

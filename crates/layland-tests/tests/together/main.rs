@@ -57,6 +57,7 @@ mod policies;
 mod programs;
 mod rebuilt_servers;
 mod reclaiming;
+mod recurrent;
 mod regions;
 mod requests;
 mod scale;

@@ -304,6 +304,40 @@ impl Counters {
         }
     }
 
+    /// Extrapolates the counters of a run up to `over`, as [`TaskCounters::after`] does for a task.
+    #[must_use]
+    pub fn after(&self, earlier: &Counters, turns: u64, over: Time) -> Counters {
+        let mut longer = Counters { over, ..self.clone() };
+        let more = |now: &mut u64, before: u64| *now += turns * (*now - before);
+        let sum = |now: &mut i128, before: i128| *now += i128::from(turns) * (*now - before);
+        for (id, Jobs { execution, outcome }) in longer.jobs.ids().zip(longer.jobs.values_mut()) {
+            let before = earlier.jobs.get(id).unwrap_or(&NO_JOBS);
+            let counts = before.execution;
+            more(&mut execution.preemptions, counts.preemptions);
+            more(&mut execution.migrations, counts.migrations);
+            more(&mut execution.migrations_within_jobs, counts.migrations_within_jobs);
+            more(&mut execution.shifts, counts.shifts);
+            more(&mut execution.released, counts.released);
+            more(&mut outcome.completed, before.outcome.completed);
+            sum(&mut outcome.sum_response_ns, before.outcome.sum_response_ns);
+            sum(&mut outcome.executed_ns, before.outcome.executed_ns);
+        }
+        for (id, trouble) in longer.trouble.ids().zip(longer.trouble.values_mut()) {
+            let before = earlier.trouble.get(id).unwrap_or(&NO_TROUBLE);
+            more(&mut trouble.missed, before.missed);
+            more(&mut trouble.tardy, before.tardy);
+            sum(&mut trouble.sum_tardiness_ns, before.sum_tardiness_ns);
+            more(&mut trouble.aborted, before.aborted);
+            more(&mut trouble.left, before.left);
+        }
+        for (id, busy) in longer.cpus.ids().zip(longer.cpus.values_mut()) {
+            let before = earlier.cpus.get(id).copied().unwrap_or_default();
+            sum(&mut busy.busy_ns, before.busy_ns);
+            sum(&mut busy.overhead_ns, before.overhead_ns);
+        }
+        longer
+    }
+
     /// The counters of all tasks: sums, and the extremes of the extremes.
     pub fn total(&self) -> TaskCounters {
         let mut total = TaskCounters::default();

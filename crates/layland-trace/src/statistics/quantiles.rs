@@ -77,6 +77,28 @@ impl Responses {
         self.fresh.clear();
     }
 
+    /// Returns all response times as counts.
+    fn counted(&self) -> BucketCounts {
+        let mut counts = self.counts.as_deref().cloned().unwrap_or_default();
+        if !self.fresh.is_empty() {
+            counts.add(&self.fresh);
+        }
+        counts
+    }
+
+    /// Returns the response times of a longer run: [`Statistics::after`].
+    fn after(&self, earlier: &Responses, turns: u64) -> Responses {
+        let (mut counts, before) = (self.counted(), earlier.counted());
+        let lowest = counts.lowest;
+        for (at, count) in counts.counts.iter_mut().enumerate() {
+            let before =
+                (lowest + at).checked_sub(before.lowest).and_then(|at| before.counts.get(at));
+            *count += turns * (*count - before.copied().unwrap_or(0));
+        }
+        let is_empty = counts.counts.is_empty();
+        Responses { fresh: SmallVec::new(), counts: (!is_empty).then(|| Box::new(counts)) }
+    }
+
     fn add_to(&self, all: &mut Histogram<u64>) {
         if let Some(counts) = &self.counts {
             counts.add_to(all);
@@ -196,6 +218,21 @@ impl Statistics {
         Statistics {
             counters: Counters::new(tasks, cpus),
             responses: (0..tasks).map(|_| Responses::new()).collect(),
+        }
+    }
+
+    /// Extrapolates the figures of a run up to `over`: this run has one turn of a cycle more than
+    /// `earlier`, and the longer run has `turns` more turns than this one. Assumes that the state at
+    /// the end of `earlier` equals that at the end of this run.
+    #[must_use]
+    pub fn after(&self, earlier: &Statistics, turns: u64, over: Time) -> Statistics {
+        let none = Responses::new();
+        let responses = self.responses.iter().map(|(id, responses)| {
+            responses.after(earlier.responses.get(id).unwrap_or(&none), turns)
+        });
+        Statistics {
+            counters: self.counters.after(&earlier.counters, turns, over),
+            responses: responses.collect(),
         }
     }
 
