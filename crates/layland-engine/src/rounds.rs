@@ -156,7 +156,8 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
 }
 
 /// Requests a decision of the policy, and carries it out.
-#[inline]
+// Inlined where nearly every round decides, and once more where a run begins.
+#[inline(always)]
 fn decide(engine: &mut impl Engine) {
     engine.tell_measured();
     engine.ledger_mut().decisions += 1;

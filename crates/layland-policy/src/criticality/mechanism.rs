@@ -240,6 +240,10 @@ pub struct Choice {
 pub trait Mechanism: Clone + Debug + Send + 'static {
     /// Handles the first job of a task that has reached its limit of execution and is not complete.
     fn exhausted(&mut self, jobs: &mut Jobs, member: usize);
+    /// Handles an execution of a job that an engine has measured: it may be less than was counted.
+    fn measured(&mut self, member: usize, job: &Pending) {
+        let _ = (member, job);
+    }
     /// Handles the first job of a task that has completed, or whose task has left. Not called for
     /// jobs that the mechanism itself aborts.
     fn ended(&mut self, member: usize, job: JobId) {
@@ -376,6 +380,8 @@ impl<M: Mechanism> Processor<M> {
     pub(super) fn measured(&mut self, member: usize, id: JobId, executed: Service) {
         if let Some(job) = self.jobs.find(member, id) {
             job.executed = executed.ns();
+            let job = *job;
+            self.mechanism.measured(member, &job);
         }
     }
 

@@ -12,23 +12,40 @@
 //! next slice. A job is aborted when it has executed for `C_i(z_i)` in total, or when the next job
 //! of its task arrives before it completes. A budget is used only while its job runs.
 
-use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
+use super::mechanism::{Choice, Jobs, Mechanism, Pending, places};
 use super::order::Order;
 use crate::Note;
-use layland_model::{Duration, Time};
+use layland_model::{Duration, JobId, Time};
 pub use layland_offline::criticality::period_transformation::Slices;
+use std::collections::BTreeSet;
 
 /// Fixed task priorities over deferrable servers.
+///
+/// A job is there for most of its period, so that most tasks have one at any time. What a decision
+/// needs is kept in order: the next slices by time, and the jobs with budgets by priority. Both follow
+/// from the jobs.
 #[derive(Clone, Debug)]
 pub struct Transformed {
     place: Vec<usize>,
     slices: Vec<Slices>,
+    /// The ends of the slices that are not the last ones of their jobs, with the tasks.
+    ends: BTreeSet<(Time, usize)>,
+    /// The end of the slice of each task that is in `ends`.
+    end: Vec<Option<Time>>,
+    /// The places of the tasks whose jobs had budgets left when they were last looked at, with the tasks.
+    funded: BTreeSet<(usize, usize)>,
 }
 
 impl Transformed {
     /// Returns the mechanism for an order of the tasks, highest priority first, and their slices.
     pub fn new(order: &[usize], slices: Vec<Slices>) -> Transformed {
-        Transformed { place: places(order), slices }
+        Transformed {
+            place: places(order),
+            end: vec![None; slices.len()],
+            slices,
+            ends: BTreeSet::new(),
+            funded: BTreeSet::new(),
+        }
     }
 
     /// Returns the index of the slice that a job is in now.
@@ -43,6 +60,21 @@ impl Transformed {
         (job.slice + 1 < count)
             .then(|| job.release.saturating_add(Duration::from_ns((job.slice + 1) * length)))
     }
+
+    /// Keeps the slice and the budget of the job that a task has now.
+    fn keep(&mut self, member: usize, job: &Pending) {
+        self.forget(member);
+        self.end[member] = self.next(member, job);
+        self.ends.extend(self.end[member].map(|end| (end, member)));
+        self.funded.insert((self.place[member], member));
+    }
+
+    fn forget(&mut self, member: usize) {
+        if let Some(end) = self.end[member].take() {
+            self.ends.remove(&(end, member));
+        }
+        self.funded.remove(&(self.place[member], member));
+    }
 }
 
 impl Mechanism for Transformed {
@@ -50,17 +82,27 @@ impl Mechanism for Transformed {
         let TransformedTask { own, task } = TransformedTask::of(jobs, member);
         if jobs.first(member).is_some_and(|job| job.executed >= own) {
             jobs.abort_first(member);
+            self.forget(member);
         } else {
             jobs.note(Note::Throttled { task });
         }
     }
 
+    fn measured(&mut self, member: usize, job: &Pending) {
+        if job.executed < job.granted {
+            self.funded.insert((self.place[member], member));
+        }
+    }
+
+    fn ended(&mut self, member: usize, _job: JobId) {
+        self.forget(member);
+    }
+
     fn advance(&mut self, jobs: &mut Jobs, now: Time) {
-        let is_next = |member: &usize| {
-            let first = jobs.first(*member);
-            first.is_some_and(|job| self.slice(*member, job, now) > job.slice)
-        };
-        let next: Vec<usize> = jobs.pending().filter(is_next).collect();
+        let is_over = |(end, _): &&(Time, usize)| *end <= now;
+        let mut next: Vec<usize> =
+            self.ends.iter().take_while(is_over).map(|&(_, member)| member).collect();
+        next.sort_unstable();
         for member in next {
             let Slices { length, budget, .. } = self.slices[member];
             let TransformedTask { own, task } = TransformedTask::of(jobs, member);
@@ -68,6 +110,7 @@ impl Mechanism for Transformed {
                 let slice = self.slice(member, job, now);
                 job.slice = slice;
                 job.granted = (job.executed + budget).min(own);
+                self.keep(member, job);
                 let deadline = job.release.saturating_add(Duration::from_ns((slice + 1) * length));
                 jobs.note(Note::Replenished { task, deadline });
             }
@@ -80,20 +123,26 @@ impl Mechanism for Transformed {
             let granted = self.slices[member].budget.min(jobs.members()[member].own_bound());
             // A job that is received late has lost the budgets of the slices before.
             let slice = self.slice(member, &job, now);
-            jobs.admit(member, Pending { granted, slice, ..job });
+            let job = Pending { granted, slice, ..job };
+            self.keep(member, &job);
+            jobs.admit(member, job);
         }
     }
 
-    fn wake_at(&self, jobs: &Jobs, _now: Time) -> Time {
-        let next = jobs.all().filter_map(|(member, job)| self.next(member, job));
-        next.min().unwrap_or(Time::NEVER)
+    fn wake_at(&self, _jobs: &Jobs, _now: Time) -> Time {
+        self.ends.first().map_or(Time::NEVER, |&(end, _)| end)
     }
 
     fn select(&mut self, jobs: &Jobs, _now: Time) -> Option<Choice> {
-        let has_budget =
-            |member: usize| jobs.first(member).is_some_and(|job| job.executed < job.granted);
-        let member = highest(jobs, &self.place, has_budget)?;
-        Some(Choice { member, limit: jobs.first(member).map(|job| job.granted) })
+        while let Some(&(_, member)) = self.funded.first() {
+            let granted = jobs.first(member).filter(|job| job.executed < job.granted);
+            if let Some(job) = granted {
+                return Some(Choice { member, limit: Some(job.granted) });
+            }
+            // It gets its next budget with its next slice.
+            self.funded.pop_first();
+        }
+        None
     }
 
     /// A job that has not run has lost nothing but the budgets of the slices before, whenever it is
