@@ -380,6 +380,15 @@ pub trait Policy: ClonePolicy + Send {
     /// Decides once per instant, after every event of that instant.
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>);
 
+    /// The first half of a decision, for an engine that times the two halves apart: brings the state
+    /// up to date with the events of this instant, and selects nothing. The engine may call it after
+    /// the last event of an instant and just before [`decide`](Self::decide), with the same `now`. The
+    /// decision is the same with and without the call, because `decide` does the work that is left.
+    ///
+    /// RUN updates its tree here, and QPS its hierarchies (Compagnin et al. 2015, Sections IV and
+    /// V-B). Other policies have no such half, and neither has a wrapper that forwards nothing.
+    fn update(&mut self, _now: Time) {}
+
     /// Writes everything that future decisions depend on, in a form that does not change when all
     /// events so far are shifted in time. Two instants with the same state and the same future
     /// events have the same future decisions.
@@ -498,6 +507,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
         (**self).decide(now, actions);
+    }
+    fn update(&mut self, now: Time) {
+        (**self).update(now);
     }
     fn save(&self, now: Time, state: &mut State) {
         (**self).save(now, state);

@@ -52,6 +52,8 @@ pub(super) struct Frame {
     /// The number of instants at which it was updated, and the last of them.
     updates: u64,
     updated: i64,
+    /// The number of times that a server of it got a new window, or turned to another client.
+    pub server_updates: u64,
 }
 
 impl Frame {
@@ -66,6 +68,7 @@ impl Frame {
             is_measured: false,
             updates: 0,
             updated: -1,
+            server_updates: 0,
         }
     }
 
@@ -106,7 +109,9 @@ pub(super) trait FairPart: Clone + Debug + Send + 'static {
     fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)>;
     /// Returns the account of a task, and its ready job.
     fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>);
-    /// Processes the events of now, and selects jobs. Returns the time of the next event.
+    /// Brings the servers up to date with the events of now, in parts that have servers.
+    fn refresh(&mut self) {}
+    /// Selects jobs, after the servers are up to date. Returns the time of the next event.
     fn select(&mut self) -> i64;
     /// Returns the job that is selected for the CPU of this index, if it is ready.
     fn selected(&self, cpu: usize) -> Option<JobId>;
@@ -137,10 +142,15 @@ pub(super) trait FairPart: Clone + Debug + Send + 'static {
         }
     }
 
-    /// Processes the events at `now`.
-    fn step(&mut self, now: i64) {
+    /// Brings the servers up to date with the events at `now`.
+    fn refresh_at(&mut self, now: i64) {
         self.pass(now);
         self.frame_mut().count();
+        self.refresh();
+    }
+    /// Processes the events at `now`.
+    fn step(&mut self, now: i64) {
+        self.refresh_at(now);
         self.frame_mut().next = self.select();
     }
 
@@ -197,6 +207,7 @@ pub(super) struct Parts<P> {
     /// Parts with events since the last decision.
     touched: Vec<u32>,
     is_touched: Vec<bool>,
+    is_updated: bool,
     /// Jobs that were released since the last decision.
     released: Vec<Released>,
     /// The parts and indices of tasks whose jobs ended since then, with these jobs; `None` for any
@@ -228,6 +239,7 @@ impl<P: FairPart> Parts<P> {
             timers: vec![Alarm::OFF; parts.len()],
             touched: Vec::with_capacity(parts.len()),
             is_touched: vec![false; parts.len()],
+            is_updated: false,
             refusals: Refusals::default(),
             parts,
         }
@@ -250,6 +262,11 @@ impl<P: FairPart> Parts<P> {
     /// Returns the number of instants at which a part was updated, summed over the parts.
     pub(super) fn updates(&self) -> u64 {
         self.parts.iter().map(|part| part.frame().updates).sum()
+    }
+
+    /// Returns the number of times that a server got a new window, or turned to another client.
+    pub(super) fn server_updates(&self) -> u64 {
+        self.parts.iter().map(|part| part.frame().server_updates).sum()
     }
 
     /// Returns the tasks and the CPUs of each part.
@@ -290,6 +307,7 @@ impl<P: FairPart> Parts<P> {
 
 impl<P: FairPart> Policy for Parts<P> {
     fn on_event(&mut self, now: Time, event: Event) {
+        self.is_updated = false;
         match event {
             Event::Release { job, release, deadline } => {
                 if let Some(&home) = self.home.get(job.task) {
@@ -335,10 +353,9 @@ impl<P: FairPart> Policy for Parts<P> {
                 }
             }
             Event::Measured { job, executed } => {
-                for part in &mut self.parts {
-                    part.frame_mut().is_measured = true;
-                }
                 if let Some(&(part, member)) = self.home.get(job.task) {
+                    // An engine with a dispatcher for each part reports its own jobs alone to it.
+                    self.parts[part as usize].frame_mut().is_measured = true;
                     let (account, ready) = self.parts[part as usize].account(member as usize);
                     if ready == Some(job) {
                         account.got += executed.ns() - account.in_all;
@@ -360,8 +377,11 @@ impl<P: FairPart> Policy for Parts<P> {
         }
     }
 
-    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
-        let Self { parts, shown, online, timers, released, ended, .. } = self;
+    fn update(&mut self, now: Time) {
+        if std::mem::replace(&mut self.is_updated, true) {
+            return;
+        }
+        let Self { parts, released, ended, .. } = self;
         // Process releases at their own times, so that windows begin on time even if the engine is
         // late.
         released.sort_unstable_by_key(|released| (released.at, released.home));
@@ -388,9 +408,18 @@ impl<P: FairPart> Policy for Parts<P> {
             parts[part as usize].end(member as usize, job);
         }
         for &index in &self.touched {
+            parts[index as usize].refresh_at(now.ns());
+        }
+    }
+
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.update(now);
+        self.is_updated = false;
+        let Self { parts, shown, online, timers, .. } = self;
+        for &index in &self.touched {
             self.is_touched[index as usize] = false;
             let part = &mut parts[index as usize];
-            part.step(now.ns());
+            part.frame_mut().next = part.select();
             for (at, &cpu) in part.frame().cpus.iter().enumerate() {
                 let job = part.selected(at).filter(|_| online.contains(cpu));
                 if job == shown[cpu] {
@@ -449,6 +478,9 @@ macro_rules! policy_of_parts {
             }
             fn decide(&mut self, now: layland_model::Time, actions: &mut Vec<$crate::Action>) {
                 self.0.decide(now, actions);
+            }
+            fn update(&mut self, now: layland_model::Time) {
+                self.0.update(now);
             }
             fn save(&self, now: layland_model::Time, state: &mut $crate::State) {
                 self.0.save(now, state);

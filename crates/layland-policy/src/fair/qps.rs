@@ -26,6 +26,9 @@
 //! 3. Dispatching, from the highest CPU down: the set of the CPU selects a client. If that is a
 //!    master, the master selects one in turn, down to a task.
 //!
+//! The *update* of the hierarchy ([`Policy::update`](crate::Policy::update)) is steps 1 and 2, which
+//! are the release primitive of the paper, and step 3 is the schedule primitive (Section V-B).
+//!
 //! **Sides.** If a set enters QPS mode with all clients released now, the sides are the static
 //! bi-partition; otherwise A consists of the clients released now. **Collapse**: if a side has
 //! nothing pending while the master has budget left, nothing will arrive before the end of the
@@ -103,6 +106,8 @@ pub struct Counts {
     pub collapses: u64,
     /// The number of invocations of CPUs: the scheduling events.
     pub events: u64,
+    /// The number of masters that CPUs followed to a task, over all selections.
+    pub chain_steps: u64,
 }
 
 /// The policy: see the file header.
@@ -186,10 +191,11 @@ impl Qps {
             intervals: sum.intervals + part.counts.intervals,
             collapses: sum.collapses + part.counts.collapses,
             events: sum.events + part.counts.events,
+            chain_steps: sum.chain_steps + part.counts.chain_steps,
         })
     }
     fn counted(&self) -> Vec<Count> {
-        let Counts { mode_changes, intervals, collapses, events } = self.counts();
+        let Counts { mode_changes, intervals, collapses, events, chain_steps } = self.counts();
         let count = |name, count| Count { name, count };
         vec![
             count("mode_changes", mode_changes),
@@ -197,6 +203,8 @@ impl Qps {
             count("collapses", collapses),
             count("events", events),
             count("updates", self.0.updates()),
+            count("server_updates", self.0.server_updates()),
+            count("chain_steps", chain_steps),
         ]
     }
 }

@@ -20,6 +20,10 @@
 //!    the padding.
 //! 4. The picked tasks are placed on the CPUs of the subsystem.
 //!
+//! The *update* of the tree ([`Policy::update`](crate::Policy::update)) is steps 1 and 2 and the
+//! selection of servers in step 3; the schedule primitive is the rest, which is local to a CPU in
+//! the paper (Section V-B: TUP and SCHED).
+//!
 //! Each server thus gets exactly its budget in each of its windows, and the number of running
 //! servers of level 0 always equals the number of CPUs of the subsystem.
 //!
@@ -152,7 +156,10 @@ impl Run {
     }
 
     fn counted(&self) -> Vec<Count> {
-        vec![Count { name: "updates", count: self.updates() }]
+        vec![
+            Count { name: "updates", count: self.updates() },
+            Count { name: "server_updates", count: self.0.server_updates() },
+        ]
     }
 }
 
@@ -214,53 +221,61 @@ impl Subsystem {
             let node = &mut nodes[index];
             node.deadline = deadline.expect("a server has clients");
             node.budget = node.rate * ((node.deadline - now) / unit);
+            frame.server_updates += 1;
         }
     }
 
-    /// Step 3: selects the servers that run, and their picks.
+    /// Step 3, servers of level 0: selects their tasks.
     #[inline]
-    fn pick(&mut self) {
+    fn pick_tasks(&mut self) {
         let Self { frame, nodes, members, .. } = self;
-        nodes[0].runs = true;
-        for index in 0..nodes.len() {
-            let (before, below) = nodes.split_at_mut(index + 1);
-            let node = &mut before[index];
+        for node in nodes.iter_mut().filter(|node| node.leaf && node.runs) {
             let clients = node.first as usize..node.end as usize;
             let mut best = NONE;
             let mut best_key = (NEVER, true);
-            if node.leaf {
-                if !node.runs {
-                    continue;
-                }
-                if let (Some(order), false) = (&node.order, frame.is_measured) {
-                    if let Some(place) = order.first_pending() {
-                        best = (clients.start + place) as u32;
-                        let before = members.get(node.pick as usize);
-                        let earliest = members[best as usize].deadline;
-                        if before.is_some_and(|task| task.is_pending() && task.deadline == earliest)
-                        {
-                            best = node.pick;
-                        }
+            if let (Some(order), false) = (&node.order, frame.is_measured) {
+                if let Some(place) = order.first_pending() {
+                    best = (clients.start + place) as u32;
+                    let before = members.get(node.pick as usize);
+                    let earliest = members[best as usize].deadline;
+                    if before.is_some_and(|task| task.is_pending() && task.deadline == earliest) {
+                        best = node.pick;
                     }
-                    node.pick = best;
-                    continue;
-                }
-                for (at, member) in clients.clone().zip(&members[clients.clone()]) {
-                    let key = (member.deadline, at as u32 != node.pick);
-                    if member.is_pending() && key < best_key {
-                        (best, best_key) = (at as u32, key);
-                    }
-                }
-                // Only a real machine can have delayed a job beyond its window.
-                if best == NONE && frame.is_measured {
-                    let late =
-                        clients.clone().zip(&members[clients]).filter(|(_, member)| member.ready);
-                    let first = late.min_by_key(|&(at, member)| (member.deadline, at));
-                    best = first.map_or(NONE, |(at, _)| at as u32);
                 }
                 node.pick = best;
                 continue;
             }
+            for (at, member) in clients.clone().zip(&members[clients.clone()]) {
+                let key = (member.deadline, at as u32 != node.pick);
+                if member.is_pending() && key < best_key {
+                    (best, best_key) = (at as u32, key);
+                }
+            }
+            // Only a real machine can have delayed a job beyond its window.
+            if best == NONE && frame.is_measured {
+                let late =
+                    clients.clone().zip(&members[clients]).filter(|(_, member)| member.ready);
+                let first = late.min_by_key(|&(at, member)| (member.deadline, at));
+                best = first.map_or(NONE, |(at, _)| at as u32);
+            }
+            node.pick = best;
+        }
+    }
+
+    /// Step 3, from the root down: selects the servers that run.
+    #[inline]
+    fn pick_servers(&mut self) {
+        let Self { frame, nodes, .. } = self;
+        nodes[0].runs = true;
+        for index in 0..nodes.len() {
+            let (before, below) = nodes.split_at_mut(index + 1);
+            let node = &mut before[index];
+            if node.leaf {
+                continue;
+            }
+            let clients = node.first as usize..node.end as usize;
+            let mut best = NONE;
+            let mut best_key = (NEVER, true);
             let children = &mut below[clients.start - index - 1..clients.end - index - 1];
             if !node.runs {
                 children.iter_mut().for_each(|child| child.runs = true);
@@ -274,6 +289,7 @@ impl Subsystem {
                 }
             }
             debug_assert!(best != NONE, "a server that runs has a dual with time left");
+            frame.server_updates += u64::from(node.pick != best);
             node.pick = best;
             if best != NONE {
                 children[best as usize - clients.start].runs = false;
@@ -415,11 +431,15 @@ impl FairPart for Subsystem {
         (&mut member.account, member.ready.then_some(member.job))
     }
 
-    fn select(&mut self) -> i64 {
+    fn refresh(&mut self) {
         if self.nodes[0].deadline <= self.frame.now {
             self.renew();
         }
-        self.pick();
+        self.pick_servers();
+    }
+
+    fn select(&mut self) -> i64 {
+        self.pick_tasks();
         self.place();
         self.next_event()
     }

@@ -34,6 +34,7 @@ mod graphs;
 mod graphs_in_time;
 mod graphs_on_one_cpu;
 mod guarantees;
+mod halves;
 mod huge_numbers;
 mod infer;
 mod kernels;

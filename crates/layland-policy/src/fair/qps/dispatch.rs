@@ -55,12 +55,15 @@ impl Hierarchy {
                 self.clients.get(at as usize)
             {
                 let below = *below as usize;
+                self.counts.chain_steps += 1;
                 at = self.master_choice(below, before[below]);
             }
             self.sets[index].on = at;
         }
         for (set, before) in self.sets.iter_mut().zip(&before) {
-            set.invoked |= set.major.as_ref().is_some_and(|major| major.selected != *before);
+            let turns = set.major.as_ref().is_some_and(|major| major.selected != *before);
+            set.invoked |= turns;
+            self.frame.server_updates += u64::from(turns);
         }
         self.before = before;
     }

@@ -341,7 +341,7 @@ impl FairPart for Hierarchy {
         (&mut client.account, job)
     }
 
-    fn select(&mut self) -> i64 {
+    fn refresh(&mut self) {
         self.renew();
         if std::mem::take(&mut self.is_charged) {
             (0..self.clients.len() as u32).for_each(|at| self.list(at));
@@ -352,6 +352,9 @@ impl FairPart for Hierarchy {
         if !self.is_small() {
             (0..self.sets.len()).for_each(|index| self.unlist(index));
         }
+    }
+
+    fn select(&mut self) -> i64 {
         self.dispatch();
         self.count_events();
         self.next_event()

@@ -118,6 +118,8 @@ impl Hierarchy {
         let Self { frame, sets, clients, dues, .. } = self;
         let (unit, now) = (frame.unit, frame.now);
         self.counts.intervals += 1;
+        // Its two dedicated servers, and its master with the slave.
+        frame.server_updates += 3;
         let set = &mut sets[index];
         let end = clients[set.clients()].iter().map(|client| client.end).min().unwrap_or(NEVER);
         let Some(major) = &mut set.major else { return };
