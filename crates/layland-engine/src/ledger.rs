@@ -311,6 +311,15 @@ impl<P: Policy, T> Ledger<P, T> {
         next.min(self.next_request_at)
     }
 
+    /// Confines a run that has not begun to these tasks: no other one ever arrives.
+    pub fn confine(&mut self, is_own: impl Fn(TaskId) -> bool) {
+        for id in self.tasks.ids() {
+            if !is_own(id) {
+                self.set_next(id, None);
+            }
+        }
+    }
+
     /// Reserves memory for these numbers of timers and actions, for all requests, and for this
     /// number of waiting jobs of each task, so that the run need not allocate for them.
     pub fn reserve(&mut self, timers: usize, actions: usize, waiting: usize) {

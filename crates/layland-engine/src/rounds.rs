@@ -11,13 +11,19 @@ pub use crate::tell::tell;
 
 use crate::ledger::Status;
 use crate::{ENDLESS, Engine, jobs, requests, steps};
-use layland_model::{JobId, Time};
+use layland_model::{CpuId, JobId, Time};
 use layland_policy::{Action, Event, TimerId};
 use layland_trace::JobEnd;
 
 /// Begins a run: every CPU comes online, and the policy decides for the first time.
 pub fn begin(engine: &mut impl Engine) {
-    for cpu in engine.ledger().online.ids() {
+    begin_on(engine, |_| true);
+}
+
+/// Begins the part of a run that these CPUs carry, of a ledger that was
+/// [confined](crate::Ledger::confine) to their tasks.
+pub fn begin_on(engine: &mut impl Engine, is_own: impl Fn(CpuId) -> bool) {
+    for cpu in engine.ledger().online.ids().filter(|&cpu| is_own(cpu)) {
         engine.ledger_mut().online[cpu] = true;
         tell(engine, Event::CpuOnline { cpu });
     }

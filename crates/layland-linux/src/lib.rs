@@ -39,6 +39,7 @@ mod manager;
 pub use error::RunError;
 pub use fifo::adjust::{Adjustment, MOST_MOVED, adjustments};
 pub use fifo::calibrate::{Calibration, Comparison, calibrate};
+pub use fifo::dispatch::Dispatch;
 pub use fifo::guard::WatchdogClass;
 pub use fifo::hosts::{Hosts, ManagerPlace};
 pub use fifo::outcome::Outcome;
@@ -62,6 +63,7 @@ pub use machine::register::{Register, Run, named as cpus_named, own_namespace as
 pub use machine::rules::{Broken, Missing, Rules, try_deadline};
 pub use machine::throttling::{Throttling, foresee, way_out};
 pub use machine::{Machine, doctor};
+pub use manager::dispatchers::Locks;
 pub use manager::monitor::Timers;
 pub use manager::overheads::{Distribution, Figures, Measured};
 

@@ -1,8 +1,10 @@
 //! A run with a broken policy does not affect the rest of the machine.
 
+#[expect(dead_code, reason = "these tests choose where the policy breaks")]
 mod common;
 
-use common::{alone, task, try_run};
+use common::{alone, task, try_run_as};
+use layland_linux::{Dispatch, FifoOptions, Locks, Outcome};
 use layland_model::{CpuId, CpuMap, Duration, ScheduleRule, System, TaskMap, Time};
 use layland_policy::{Action, Count, Event, FixedOrder, Needs, Policy, State};
 use std::sync::Arc;
@@ -93,6 +95,27 @@ impl Policy for Broken {
     }
 }
 
+/// The thread in which the policy breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Manager,
+    Task,
+    Dispatcher,
+}
+
+const PLACES: [Place; 3] = [Place::Manager, Place::Task, Place::Dispatcher];
+
+/// Runs a policy that breaks there, or reports why that is not possible.
+fn run_broken(fault: Fault, place: Place) -> (Option<Outcome>, Arc<AtomicU32>) {
+    let (policy, class) = broken(fault, place == Place::Task);
+    let dispatch = match place {
+        Place::Manager | Place::Task => Dispatch::Manager,
+        Place::Dispatcher => Dispatch::PerCpu(Locks::PerGroup),
+    };
+    let change = |options| FifoOptions { dispatch, ..options };
+    (try_run_as(&system(), Box::new(policy), Duration::from_secs(20), change), class)
+}
+
 /// Returns a policy that breaks, in the manager or in the thread of the only task.
 fn broken(fault: Fault, in_thread: bool) -> (Broken, Arc<AtomicU32>) {
     let class = Arc::new(AtomicU32::new(0));
@@ -124,26 +147,21 @@ fn threads() -> usize {
 #[test]
 fn the_watchdog_demotes_a_manager_that_hangs() {
     let _alone = alone();
-    for in_thread in [false, true] {
-        let (policy, class) = broken(Fault::Hangs, in_thread);
-        let duration = Duration::from_secs(20);
-        let Some(outcome) = try_run(&system(), Box::new(policy), duration) else { return };
+    for place in PLACES {
+        let (Some(outcome), class) = run_broken(Fault::Hangs, place) else { return };
         assert!(outcome.doubts[0].starts_with("the watchdog"), "{:?}", outcome.doubts);
         assert!(outcome.end < Time::from_ms(15_000), "{}", outcome.end);
         let class = class.load(Ordering::Acquire);
-        assert_eq!(class, 1, "it was ordinary in the end, in the thread of the task: {in_thread}");
-        assert_eq!(outcome.measured.step.count() > 0, in_thread);
+        assert_eq!(class, 1, "it was ordinary in the end: {place:?}");
+        assert_eq!(outcome.measured.step.count() > 0, place == Place::Task);
     }
 }
 
 #[test]
 fn a_panic_of_the_policy_ends_every_thread() {
     let _alone = alone();
-    for in_thread in [false, true] {
-        let (policy, _) = broken(Fault::Panics, in_thread);
-        let run = std::panic::AssertUnwindSafe(|| {
-            try_run(&system(), Box::new(policy), Duration::from_secs(20)).is_some()
-        });
+    for place in PLACES {
+        let run = std::panic::AssertUnwindSafe(|| run_broken(Fault::Panics, place).0.is_some());
         match std::panic::catch_unwind(run) {
             Ok(ran) => assert!(!ran, "the policy did not panic"),
             Err(_) => assert_eq!(threads(), 0, "threads are left"),

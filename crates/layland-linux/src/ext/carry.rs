@@ -377,7 +377,7 @@ fn manage(
         RunError::refused("no real-time priority", &error, help)
     })?;
     control.manager.store(own.0, Ordering::Release);
-    control.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
+    control.expect_awake_by(0, sys::monotonic_ns());
     let _ = ready.send(names);
     let (mut finished, threads) = manager.run_with_carrier();
     let _ = sys::set_ordinary(own);

@@ -9,8 +9,9 @@ use super::threads::{ExtThreads, How, Last};
 use super::{DEAD_NS, LATE_NS};
 use crate::RunError;
 use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
+use crate::fifo::logs::log_for;
 use crate::fifo::outcome::Outcome;
-use crate::fifo::run::{FifoOptions, LONGEST, TAIL, log_for, outcome_of, supports};
+use crate::fifo::run::{FifoOptions, LONGEST, TAIL, outcome_of, supports};
 use crate::fifo::worker::SharedState;
 use crate::kernel::sys::{self, Tid};
 use crate::machine::Awake;
@@ -254,7 +255,7 @@ fn manage(
         RunError::refused("no real-time priority", &error, help)
     })?;
     control.manager.store(own.0, Ordering::Release);
-    control.awake_by_ns.store(sys::monotonic_ns() + LEAD_NS, Ordering::Release);
+    control.expect_awake_by(0, sys::monotonic_ns() + LEAD_NS);
     let (mut finished, threads) = manager.run_with_carrier();
     let _ = sys::set_ordinary(own);
     // Another thread may get this number soon.

@@ -308,7 +308,7 @@ impl<W: Work> Carrier for ExtThreads<'_, W> {
     }
 
     fn expect_awake_by(&self, at_ns: i64) {
-        self.control.awake_by_ns.store(at_ns, Ordering::Relaxed);
+        self.control.expect_awake_by(0, at_ns);
     }
 
     fn is_stopped(&self) -> bool {

@@ -116,12 +116,12 @@ fn watch(shared: &SharedState, leave: &AtomicBool, class: &AtomicU8, until_ns: i
         next += PERIOD.ns();
         sys::sleep_until(next);
         let now = sys::monotonic_ns();
-        let awake_by = shared.awake_by_ns.load(Ordering::Relaxed);
+        let awake_by = shared.awake_by();
         if now > awake_by.saturating_add(GRACE_NS) || now > until_ns {
             // After a pause of the whole machine, the manager is about to run: check once more.
             sys::sleep_until(now + PERIOD.ns());
             next = sys::monotonic_ns();
-            if shared.awake_by_ns.load(Ordering::Relaxed) != awake_by && next <= until_ns {
+            if shared.awake_by() != awake_by && next <= until_ns {
                 continue;
             }
             shared.demote_all();

@@ -7,6 +7,7 @@
 //!   threads    what the manager wants becomes priorities, affinities and parking
 //!   worker     the thread of a task: executes its jobs and reports, or releases and ends them itself
 //!   releases   which of the two
+//!   dispatch   a dispatcher on every CPU, in place of one manager
 //!   guard      ends a run that has got out of hand
 //! ```
 //!
@@ -15,8 +16,10 @@
 
 pub mod adjust;
 pub mod calibrate;
+pub mod dispatch;
 pub mod guard;
 pub mod hosts;
+pub(crate) mod logs;
 pub mod outcome;
 pub mod prepare;
 pub mod raw;

@@ -1,8 +1,10 @@
 //! A run from beginning to end: threads, the manager, the results.
 
 use crate::RunError;
+use crate::fifo::dispatch::{Dispatch, make_posts, manage_per_cpu};
 use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
 use crate::fifo::hosts::Hosts;
+use crate::fifo::logs::logs_for;
 use crate::fifo::outcome::Outcome;
 use crate::fifo::releases::{Releases, order_of};
 use crate::fifo::threads::FifoThreads;
@@ -15,10 +17,11 @@ use crate::machine::changes::no_process;
 use crate::machine::disturbance::{self, Disturbance, Watch};
 use crate::machine::guardian::Guardian;
 use crate::machine::throttling::Throttling;
+use crate::manager::dispatchers::{Scope, scopes};
 use crate::manager::monitor::{Monitor, Timers};
 use crate::manager::{Finished, Manager, Start};
 use layland_interchange::kernel::comm;
-use layland_model::{Behaviour, Duration, System, Time, counted};
+use layland_model::{Duration, System, Time, counted};
 use layland_policy::{FixedOrder, Policy, Speeds};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -33,16 +36,6 @@ const WORKER_STACK: usize = 64 << 10;
 /// The stack of a worker that also works for the manager.
 const STEPPING_STACK: usize = 512 << 10;
 const MANAGER_STACK: usize = 1 << 20;
-/// The largest number of records per job in the estimate of the log's size: a policy that divides a
-/// period into dozens of slices writes several for each slice.
-const RECORDS_PER_JOB: i64 = 256;
-/// An upper bound for any run: a round of the manager takes about 10 us and writes about ten
-/// records.
-const RECORDS_PER_US: i64 = 1;
-const MOST_RECORDS: i64 = 16 << 20;
-/// The size in bytes above which a remark reports the size of the log.
-const LARGE_LOG: usize = 256 << 20;
-
 /// The options of a run.
 pub struct FifoOptions<'a> {
     /// The length of the run.
@@ -61,6 +54,9 @@ pub struct FifoOptions<'a> {
     pub releases: Releases,
     /// The timers of a manager that does not release jobs.
     pub timers: Timers,
+    /// The threads that drive the policy. With dispatchers of CPUs, threads of tasks release no jobs, and
+    /// the place of a manager does not matter.
+    pub dispatch: Dispatch,
 }
 
 impl FifoOptions<'_> {
@@ -75,6 +71,7 @@ impl FifoOptions<'_> {
             log_records: None,
             releases: Releases::default(),
             timers: Timers::default(),
+            dispatch: Dispatch::default(),
         }
     }
 }
@@ -139,11 +136,16 @@ pub fn run(
     worker::install_park_handler()
         .map_err(|error| RunError::refused("failed to install a handler", &error, String::new()))?;
     let _awake = Awake::keep();
-    let run = FifoRun { system, options, shared: Arc::new(SharedState::new(system.tasks.len())) };
+    let domains = match options.dispatch {
+        Dispatch::Manager => Vec::new(),
+        Dispatch::PerCpu(locks) => scopes(&policy.rule(), system, locks),
+    };
+    let shared = Arc::new(SharedState::with_domains(system.tasks.len(), domains.len().max(1)));
+    let run = FifoRun { system, options, shared };
     let watch = Watch::begin(options.hosts.all());
     let throttling = Throttling::of_machine();
     let limit = limit_real_time(options.duration + TAIL);
-    let mut result = run.execute(policy, remarks);
+    let mut result = run.execute(policy, domains, remarks);
     if let Ok(outcome) = &mut result {
         outcome.disturbance = watch.end();
         outcome.throttling = throttling;
@@ -214,10 +216,16 @@ impl FifoRun<'_> {
     fn execute(
         &self,
         policy: Box<dyn Policy>,
+        domains: Vec<Scope>,
         mut remarks: Vec<String>,
     ) -> Result<Outcome, RunError> {
-        let log = log_for(self.system, self.options, &mut remarks);
-        let order = order_of(&*policy, self.options.releases, &self.shared, &mut remarks)?;
+        let logs = logs_for(self.system, self.options, domains.len(), &mut remarks);
+        let order = if domains.is_empty() {
+            order_of(&*policy, self.options.releases, &self.shared, &mut remarks)?
+        } else {
+            make_posts(&self.shared, &self.options.hosts)?;
+            None
+        };
         let monitor = OnceLock::new();
         let no_thread = |error: &std::io::Error| {
             RunError::refused("failed to start a thread", error, no_process(error))
@@ -266,7 +274,7 @@ impl FifoRun<'_> {
             if let Some(markers) = &self.options.markers {
                 markers.begin(epoch_ns, self.options.hosts.of.as_slice());
             }
-            let start = Start {
+            let start_of = move |policy: Box<dyn Policy>, log: Log| Start {
                 system: self.system,
                 policy,
                 markers: self.options.markers.as_deref(),
@@ -279,7 +287,13 @@ impl FifoRun<'_> {
             let (order, monitor, timers) = (order.as_ref(), &monitor, self.options.timers);
             let manager = std::thread::Builder::new()
                 .stack_size(MANAGER_STACK)
-                .spawn_scoped(scope, move || manage(start, shared, hosts, order, (monitor, timers)))
+                .spawn_scoped(scope, move || {
+                    if !domains.is_empty() {
+                        return manage_per_cpu((policy, logs), &start_of, shared, hosts, domains);
+                    }
+                    let log = logs.into_iter().next().unwrap_or_default();
+                    manage(start_of(policy, log), shared, hosts, order, (monitor, timers))
+                })
                 .map_err(|error| no_thread(&error))?;
             while !manager.is_finished() {
                 sys::sleep_until(sys::monotonic_ns() + 10_000_000);
@@ -316,44 +330,6 @@ impl FifoRun<'_> {
             sys::sleep_until(sys::monotonic_ns() + 100_000);
         }
     }
-}
-
-/// Allocates the log of a run, with the capacity that the run may need.
-pub(crate) fn log_for(
-    system: &System,
-    options: &FifoOptions<'_>,
-    remarks: &mut Vec<String>,
-) -> Log {
-    let log = Log::with_capacity(log_records(system, options), 4 * system.requests.len() + 1024);
-    let bytes = log.records.capacity() * size_of::<crate::log::Record>();
-    if bytes > LARGE_LOG {
-        remarks.push(format!(
-            "the log of the run was given {} MiB of memory: a shorter run needs less",
-            bytes >> 20
-        ));
-    }
-    log
-}
-
-/// Returns the number of records that the log may need.
-fn log_records(system: &System, options: &FifoOptions<'_>) -> usize {
-    if let Some(records) = options.log_records {
-        return records;
-    }
-    let ns = options.duration.ns();
-    let jobs = |task: &layland_model::Task| match task.behaviour {
-        Behaviour::SelfSuspending { gap } => ns / (task.own_wcet().ns() + gap.ns()).max(1) + 1,
-        Behaviour::Curve(ref arrivals) => arrivals.curve.arrivals_within(options.duration) + 1,
-        Behaviour::Periodic
-        | Behaviour::Sporadic(_)
-        | Behaviour::Explicit(_)
-        | Behaviour::Hog
-        | Behaviour::Yield => ns / task.period.ns() + 1,
-    };
-    let jobs: i64 = system.tasks.values().map(jobs).fold(0, i64::saturating_add);
-    let most = (ns / 1000).saturating_mul(RECORDS_PER_US).min(MOST_RECORDS);
-    let records = jobs.saturating_mul(RECORDS_PER_JOB).min(most).saturating_add(64 << 10);
-    records as usize
 }
 
 /// Builds the outcome of a run, with the reasons to doubt it.
@@ -434,7 +410,7 @@ fn manage<'a>(
         RunError::refused("no real-time priority", &error, help)
     })?;
     shared.manager.store(own.0, Ordering::Release);
-    shared.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
+    shared.expect_awake_by(0, sys::monotonic_ns());
     let finished = match shared.timer.get() {
         None => Some(manager.run()),
         Some(timer) => monitor.get_or_init(|| Monitor::new(manager, timer, timers)).manage(own),
@@ -443,25 +419,4 @@ fn manage<'a>(
     // Another thread may get this number soon.
     shared.manager.store(0, Ordering::Release);
     finished.ok_or_else(|| RunError::unsupported("a thread panicked"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use layland_model::{Service, Task};
-
-    #[test]
-    fn the_log_is_no_larger_than_a_run_can_fill() {
-        let records = |period_us, duration| {
-            let period = Duration::from_us(period_us);
-            let system = System::new(1, vec![Task::implicit("a", Service::from_ns(1), period)]);
-            let hosts = Hosts::choose(1, &[0], crate::ManagerPlace::Auto).unwrap();
-            let options = FifoOptions::new(duration, hosts);
-            log_records(&system, &options)
-        };
-        let free = 64 << 10;
-        assert_eq!(records(1, Duration::from_secs(1)), 1_000_000 + free);
-        assert_eq!(records(10_000, Duration::from_secs(1)), 101 * 256 + free);
-        assert_eq!(records(1, LONGEST), (16 << 20) + free);
-    }
 }

@@ -80,6 +80,8 @@ struct ThreadRecord {
 /// The threads of a run.
 pub(crate) struct FifoThreads<'a> {
     shared: &'a SharedState,
+    /// The number of the manager that has these threads.
+    domain: usize,
     /// The CPU of the machine that carries each CPU of the platform.
     hosts: &'a CpuMap<usize>,
     threads: TaskMap<ThreadRecord>,
@@ -121,9 +123,21 @@ impl<'a> FifoThreads<'a> {
             Ok(ThreadRecord { tid, own, host, rests_until_ns, ..ThreadRecord::default() })
         };
         let threads = system.tasks.ids().map(thread).collect::<Result<_, RunError>>()?;
-        let (is_by_order, worker, is_at_ceiling) = (order.is_some(), None, false);
-        let chosen = CpuMap::filled(None, hosts.len());
-        Ok(FifoThreads { shared, hosts, threads, is_by_order, worker, is_at_ceiling, chosen })
+        Ok(FifoThreads {
+            shared,
+            domain: 0,
+            hosts,
+            threads,
+            is_by_order: order.is_some(),
+            worker: None,
+            is_at_ceiling: false,
+            chosen: CpuMap::filled(None, hosts.len()),
+        })
+    }
+
+    /// Returns the threads as those of the manager with this number.
+    pub fn of_domain(self, domain: usize) -> FifoThreads<'a> {
+        FifoThreads { domain, ..self }
     }
 
     /// Returns true if there are enough priorities for this order.
@@ -250,7 +264,7 @@ impl Carrier for FifoThreads<'_> {
     }
 
     fn expect_awake_by(&self, at_ns: i64) {
-        self.shared.awake_by_ns.store(at_ns, Ordering::Relaxed);
+        self.shared.expect_awake_by(self.domain, at_ns);
     }
 
     fn is_stopped(&self) -> bool {

@@ -82,13 +82,67 @@ pub(crate) struct SharedState {
     pub stop: AtomicBool,
     /// True if the watchdog found the manager late and demoted every thread.
     pub tripped: AtomicBool,
-    /// The latest time at which the manager plans to be awake (monotonic).
-    pub awake_by_ns: AtomicI64,
+    /// The latest time at which each manager plans to be awake (monotonic).
+    awake_by_ns: Vec<AtomicI64>,
     pub manager: AtomicI32,
+    /// If every CPU has a dispatcher: all of them.
+    pub dispatchers: OnceLock<Vec<DispatcherPost>>,
+}
+
+/// The post of the dispatcher of a CPU (`manager/dispatchers.rs`).
+#[derive(Debug)]
+pub(crate) struct DispatcherPost {
+    /// The CPU of the machine that it is on.
+    pub host: usize,
+    /// It sleeps on this timer.
+    timer: Timer,
+    /// True if there is news that it has not looked for yet.
+    has_news: AtomicBool,
+    /// The kernel id of its thread; 0 while there is none.
+    pub tid: AtomicI32,
+}
+
+impl DispatcherPost {
+    /// Returns a post on this CPU of the machine.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel refuses the timer.
+    pub fn new(host: usize) -> std::io::Result<DispatcherPost> {
+        let (has_news, tid) = (AtomicBool::new(false), AtomicI32::new(0));
+        Ok(DispatcherPost { host, timer: Timer::new()?, has_news, tid })
+    }
+
+    /// Calls the dispatcher.
+    pub fn ring(&self) {
+        self.has_news.store(true, Ordering::SeqCst);
+        self.timer.set(0);
+    }
+
+    /// Sets the time at which the dispatcher wakes up by itself.
+    pub fn set(&self, at_ns: i64) {
+        self.timer.set(at_ns);
+        // The setting may have replaced that of a call, which must not be lost. The one that calls
+        // stores first and sets then, so that one of the two sees the other.
+        if self.has_news.load(Ordering::SeqCst) {
+            self.timer.set(0);
+        }
+    }
+
+    /// Sleeps until the time has come, or there is news. Looks for reports that follow include the news.
+    pub fn wait(&self) {
+        self.timer.wait();
+        self.has_news.swap(false, Ordering::SeqCst);
+    }
 }
 
 impl SharedState {
+    /// Returns the state of a run with one manager.
     pub fn new(tasks: usize) -> SharedState {
+        Self::with_domains(tasks, 1)
+    }
+
+    /// Returns the state of a run with this number of managers.
+    pub fn with_domains(tasks: usize, domains: usize) -> SharedState {
         SharedState {
             posts: (0..tasks).map(|_| Post::new()).collect(),
             bell: AtomicU32::new(0),
@@ -96,9 +150,21 @@ impl SharedState {
             quit: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             tripped: AtomicBool::new(false),
-            awake_by_ns: AtomicI64::new(i64::MAX),
+            awake_by_ns: (0..domains).map(|_| AtomicI64::new(i64::MAX)).collect(),
             manager: AtomicI32::new(0),
+            dispatchers: OnceLock::new(),
         }
+    }
+
+    /// Announces the latest time at which a manager plans to be awake.
+    pub fn expect_awake_by(&self, domain: usize, at_ns: i64) {
+        self.awake_by_ns[domain].store(at_ns, Ordering::Release);
+    }
+
+    /// Returns the earliest of these times.
+    pub fn awake_by(&self) -> i64 {
+        let all = self.awake_by_ns.iter().map(|at| at.load(Ordering::Relaxed));
+        all.min().unwrap_or(i64::MAX)
     }
 
     pub fn post(&self, task: TaskId) -> &Post {
@@ -112,6 +178,21 @@ impl SharedState {
         if let Some(timer) = self.timer.get() {
             timer.set(0);
         }
+        self.posts_of_dispatchers().iter().for_each(DispatcherPost::ring);
+    }
+
+    /// Notifies the manager, or the dispatcher of the CPU that the caller is on, of the end of a job.
+    pub fn report(&self) {
+        let posts = self.posts_of_dispatchers();
+        let host = sys::cpu();
+        match posts.iter().find(|post| post.host == host) {
+            Some(post) => post.ring(),
+            None => self.ring(),
+        }
+    }
+
+    fn posts_of_dispatchers(&self) -> &[DispatcherPost] {
+        self.dispatchers.get().map_or(&[], Vec::as_slice)
     }
 
     /// Makes every thread ordinary, the manager first.
@@ -123,6 +204,7 @@ impl SharedState {
             }
         };
         demote(&self.manager);
+        self.posts_of_dispatchers().iter().for_each(|post| demote(&post.tid));
         self.posts.iter().for_each(|post| demote(&post.tid));
     }
 
@@ -187,7 +269,7 @@ pub(crate) fn work(shared: &SharedState, task: TaskId, markers: Option<&Arc<Mark
         gate = next;
         let demand = post.demand.load(Ordering::Relaxed);
         if demand != NO_JOB && execute(post, gate, demand, task, markers) {
-            shared.ring();
+            shared.report();
         }
     }
     POST.set(std::ptr::null());
@@ -236,7 +318,7 @@ pub(crate) fn work_by_itself<'a>(
 }
 
 /// Ends the run if its thread panics: the policy has panicked in the middle of a step.
-struct EndsRun<'a>(&'a SharedState);
+pub(crate) struct EndsRun<'a>(pub &'a SharedState);
 
 impl Drop for EndsRun<'_> {
     fn drop(&mut self) {

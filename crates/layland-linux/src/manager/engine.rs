@@ -70,13 +70,21 @@ impl<C: Carrier> Engine for Manager<'_, C> {
 
     fn consult(&mut self, actions: &mut Vec<Action>) {
         let began = self.carrier.clock_ns();
+        self.ledger.policy.update(self.ledger.now);
+        let updated = self.carrier.clock_ns();
         self.ledger.policy.decide(self.ledger.now, actions);
-        let cost = mem::take(&mut self.heard_ns) + self.carrier.clock_ns() - began;
-        self.measured.decision.record(cost);
+        let selection = self.carrier.clock_ns() - updated;
+        let update = mem::take(&mut self.heard_ns) + updated - began;
+        let cost = update + selection;
+        let measured = &mut self.measured;
+        measured.decision.record(cost);
+        measured.selection.record(selection);
         if mem::take(&mut self.releases) {
-            self.measured.release_decision.record(cost);
+            measured.release_decision.record(cost);
+            measured.release_update.record(update);
         } else {
-            self.measured.other_decision.record(cost);
+            measured.other_decision.record(cost);
+            measured.other_update.record(update);
         }
         let (count, cost_ns) = (actions.len() as u32, cost.clamp(0, i64::from(u32::MAX)) as u32);
         self.note(Entry::Decide { actions: count, cost_ns });

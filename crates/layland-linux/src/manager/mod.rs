@@ -30,12 +30,14 @@
 //! actions of CPUs as events, and its own decisions take precedence.
 //!
 //! If the policy has a fixed order, threads can release and end their jobs themselves, and the manager
-//! sleeps meanwhile: see `monitor.rs`.
+//! sleeps meanwhile: see `monitor.rs`. A run can also have a dispatcher on each CPU instead of one
+//! manager, and a lock for each group of CPUs that share their tasks: see `dispatchers.rs`.
 //!
 //! Nothing else here allocates once the run has begun, except for requests of the system. The
 //! allocations of the policy itself are not covered.
 
 pub(crate) mod carrier;
+pub(crate) mod dispatchers;
 mod enact;
 mod engine;
 mod jobs;

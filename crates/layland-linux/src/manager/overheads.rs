@@ -24,6 +24,10 @@ impl Distribution {
     pub fn record(&mut self, ns: i64) {
         self.0.saturating_record(ns.max(0) as u64);
     }
+    /// Adds the values of another distribution.
+    pub fn add(&mut self, other: &Distribution) {
+        self.0.add(&other.0).expect("all distributions have the same bounds");
+    }
     /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.0.len()
@@ -99,6 +103,20 @@ macro_rules! measured {
         }
 
         impl Measured {
+            /// Adds what another part of the same run measured.
+            pub fn add(&mut self, other: &Measured) {
+                $(self.$field.add(&other.$field);)+
+                self.dispatches += other.dispatches;
+                self.demotions += other.demotions;
+                self.parks += other.parks;
+                self.not_parked += other.not_parked;
+                self.migrations += other.migrations;
+                self.held += other.held;
+                self.leaked_ns += other.leaked_ns;
+                self.got_ns += other.got_ns;
+                self.asked_ns += other.asked_ns;
+            }
+
             /// Returns the distributions by name, except those without values.
             pub fn figures(&self) -> Vec<(&'static str, Figures)> {
                 let all = [$(($name, &self.$field),)+];
@@ -125,6 +143,13 @@ measured! {
     release_decision: "decision at a release",
     /// The other decisions.
     other_decision: "other decision",
+    /// The first half of a decision at which a job is released: the events, and the
+    /// [update](layland_policy::Policy::update) of the policy's state.
+    release_update: "update at a release",
+    /// The first half of the other decisions.
+    other_update: "other update",
+    /// The second half of all decisions: the selection of jobs.
+    selection: "selection",
     /// The time of demoting, migrating and promoting the threads that a decision changed, if there
     /// were any.
     enact: "enactment",
@@ -133,7 +158,7 @@ measured! {
     /// The time that the thread of a task works at its release or at the end of its job, if threads do
     /// that themselves: until it has the lock of the manager, and until it has given it back.
     step: "release or end by the thread",
-    /// The time until such a thread has the lock.
+    /// The time until such a thread, or the dispatcher of a CPU, has the lock.
     lock: "wait for the lock",
     /// The time from the expiry of a release's timer to the first instruction of its job, if the
     /// decision for that release ran the job.

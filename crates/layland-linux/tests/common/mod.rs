@@ -32,8 +32,18 @@ pub fn try_run_by(
     duration: Duration,
     releases: Releases,
 ) -> Option<Outcome> {
+    try_run_as(system, policy, duration, |options| FifoOptions { releases, ..options })
+}
+
+/// Like [`try_run`], with other options.
+pub fn try_run_as(
+    system: &System,
+    policy: Box<dyn Policy>,
+    duration: Duration,
+    change: impl FnOnce(FifoOptions<'static>) -> FifoOptions<'static>,
+) -> Option<Outcome> {
     let result = options(system.platform.cpu_count(), duration)
-        .and_then(|options| run(system, policy, &FifoOptions { releases, ..options }));
+        .and_then(|options| run(system, policy, &change(options)));
     match result {
         Ok(outcome) => Some(outcome),
         Err(RunError::Refused { .. }) => {

@@ -3,6 +3,7 @@
 //! machine that runs the tests.
 
 mod ahead;
+mod domains;
 mod kernel;
 mod machine;
 mod ordered;
