@@ -2,8 +2,8 @@
 
 use crate::Parameters;
 use crate::metric::{Origin, origin};
+pub use crate::real::{Engines, Said, Threads};
 use crate::series::Series;
-use layland_model::{Criticality, Duration};
 use layland_sim::Horizon;
 
 /// An experiment: the systems that are drawn, the series that are measured on them, and the
@@ -153,56 +153,6 @@ pub struct TimingClaim {
     pub faster: usize,
     /// Also by how much: the ratio that the source has, and the factor within which it is met.
     pub ratio: Option<(f64, f64)>,
-}
-
-/// A measurement on real threads: some systems of each point of a grid run under each of its policies.
-/// The lengths of their busy periods are measured, and the contributions to them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Threads {
-    /// The index of the grid. The values of its first axis are the x of the figure.
-    pub grid: usize,
-    /// The number of systems of each point that run.
-    pub sets: u64,
-    /// The length of each run.
-    pub duration: Duration,
-    /// The index of the series that is the reference for the others.
-    pub baseline: usize,
-    /// The names of the schedulability tests that must all accept a system; others are drawn again.
-    pub accepted_by: Vec<String>,
-    /// Jobs execute for their bound of this level; by default for their drawn execution time.
-    pub level: Option<Criticality>,
-    /// The timers of the manager where threads release and end their jobs themselves.
-    pub timers: crate::timers::ManagerTimers,
-    /// The maximum number of threads whose priorities a separate measurement changes at once.
-    pub moved: usize,
-    /// The values that the source reports.
-    pub reported: Vec<Said>,
-}
-
-/// The runs of the same systems in the simulator and on every engine of this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Engines {
-    /// The index of the grid. Its series are policies.
-    pub grid: usize,
-    /// The number of systems of each point that run.
-    pub sets: u64,
-    /// The length of each run.
-    pub duration: Duration,
-    /// The amount by which policies with budgets, and SCHED_DEADLINE, reserve more than the WCET.
-    pub margin: Duration,
-}
-
-/// A value that the source of an experiment reports for real threads.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Said {
-    /// The index of the series.
-    pub series: usize,
-    /// The value of the first axis; `None` if the source reports one value over all.
-    pub at: Option<String>,
-    /// The metric.
-    pub metric: String,
-    /// Its value.
-    pub value: f64,
 }
 
 /// A grid of points: every combination of the values of its axes.

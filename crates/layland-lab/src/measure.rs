@@ -167,6 +167,8 @@ fn measure_as_seen(
             match count.name {
                 "events" => row.put("events_per_job", per_job(count.count)),
                 "updates" => row.put("updates_per_job", per_job(count.count)),
+                "server_updates" => row.put("server_updates_per_job", per_job(count.count)),
+                "chain_steps" => row.put("chain_steps_per_job", per_job(count.count)),
                 "mode_changes" => row.put("mode_changes_per_job", per_job(count.count)),
                 _ => {}
             }

@@ -1,6 +1,8 @@
 //! The parameters of a random system as strings: the options of `layland gen`, by name, and the
 //! subsequent changes to the system.
 
+use crate::reserve;
+use layland_analysis::optimal::overhead::Costs;
 use layland_gen::{
     Bursts, Caches, Criticalities, GenError, Graphs, Recipe, Sections, Shape, Suspensions,
     TwoBudgets, Utilizations, text,
@@ -83,6 +85,10 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ("feasible", "true: drawn again until the affinities can carry it"),
     ("tries", "the largest number of times that a set is drawn (1000)"),
     ("execution", "jobs execute for this share of their WCET (1)"),
+    (
+        "reserve",
+        "REL:2us,SCHED:..,CSW,LAT,CLK,TUP,PRE,MIG: jobs execute for their WCET less the overheads of RUN and QPS",
+    ),
     ("pack", "ff, ffd, bf, bfd, wf, wfd, ..: tasks that fit are tied to a CPU, the others migrate"),
     ("pack_limit", "with pack: the most that a CPU is loaded (1)"),
 ];
@@ -123,7 +129,12 @@ impl Parameters {
         if execution <= Rate::ZERO {
             return Err((Some("execution"), "a share of the WCET is above 0".to_owned()));
         }
-        Ok(Source { generator, pack: pack.map(|heuristic| (heuristic, limit)), execution })
+        let reserve = self.parsed("reserve", None, |text| reserve::costs(text).map(Some))?;
+        if reserve.is_some() && self.get("execution").is_some() {
+            return Err((Some("reserve"), "it goes without `execution`".to_owned()));
+        }
+        let pack = pack.map(|heuristic| (heuristic, limit));
+        Ok(Source { generator, pack, execution, reserve })
     }
 
     /// Returns the recipe of the systems, without the subsequent changes.
@@ -350,12 +361,13 @@ pub(crate) struct Source {
     generator: layland_gen::Generator,
     pack: Option<(Heuristic, Rate)>,
     execution: Rate,
+    reserve: Option<Costs>,
 }
 
 impl Source {
     /// Generates system `index`.
-    pub(crate) fn system(&self, index: u64) -> Result<System, GenError> {
-        let mut system = self.generator.generate(index)?;
+    pub(crate) fn system(&self, index: u64) -> Result<System, String> {
+        let mut system = self.generator.generate(index).map_err(|error| error.to_string())?;
         if let Some((heuristic, limit)) = &self.pack {
             let cpu_of = semi_partition(&system, *heuristic, limit);
             for (task, cpu) in cpu_of.iter() {
@@ -366,6 +378,9 @@ impl Source {
             for task in system.tasks.values_mut() {
                 task.execution = ExecutionModel::Fraction(self.execution.clone());
             }
+        }
+        if let Some(costs) = &self.reserve {
+            reserve::reserve(&mut system, costs)?;
         }
         Ok(system)
     }
@@ -415,7 +430,7 @@ mod tests {
             reuse: (Rate::ZERO, rate(50)),
             block_reload_time: Duration::from_us(1),
         });
-        assert_eq!(source.system(3), recipe.generate(3));
+        assert_eq!(source.system(3).unwrap(), recipe.generate(3).unwrap());
         let Ok(source) = parameters("tasks=2 utilization=1 bursts=2 cache_sets=64").recipe(7)
         else {
             panic!("the others have defaults")
@@ -457,6 +472,8 @@ mod tests {
         assert_eq!(wrong("tasks=2 utilization=1 factor=2..3").0, "factor");
         assert_eq!(wrong("tasks=2 utilization=1 level_factor=2").0, "level_factor");
         assert_eq!(wrong("tasks=2 range=heavy max=0.8").0, "max");
+        assert_eq!(wrong("tasks=2 utilization=1 reserve=TREE:1us").0, "reserve");
+        assert_eq!(wrong("tasks=2 utilization=1 reserve=REL:1us execution=0.9").0, "reserve");
         assert_eq!(wrong("tasks=2 utilization=1 bursts=few").0, "bursts");
         assert_eq!(wrong("tasks=2 utilization=1 burst_distance=0.1").0, "burst_distance");
         assert_eq!(wrong("tasks=2 utilization=1 cache_sets=many").0, "cache_sets");

@@ -37,7 +37,7 @@ impl<'a> Systems<'a> {
     /// # Errors
     /// Returns an error if it cannot be drawn.
     pub fn draw(&self, number: u64) -> Result<System, LabError> {
-        self.source.system(number).map_err(|error| self.failed(error.to_string()))
+        self.source.system(number).map_err(|reason| self.failed(reason))
     }
 
     /// The seed of the simulations of the system with this number: the same for every series, so

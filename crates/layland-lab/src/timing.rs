@@ -4,8 +4,12 @@
 //! A *decision* is all work of a policy for one instant: it absorbs the events and decides. Its
 //! time is that of these calls. It includes clock readings, whose cost is measured and stated. The
 //! time of the simulator between two decisions is not counted, but the policy finds the caches as
-//! the simulator left them. Decisions at which a job is released are listed separately: a kernel
-//! does their work partly in its release primitive and partly in its schedule primitive.
+//! the simulator left them. Decisions at which a job is released are listed separately.
+//!
+//! A decision has two halves: the *update*, which absorbs the events and brings the state of the policy
+//! up to date ([`Policy::update`]), and the *selection* of jobs. In a kernel the update at a release is the
+//! release primitive, the other updates happen where a budget is used up, and the selection is the
+//! schedule primitive (Compagnin, Mezzetti, Vardanega 2015, Section V-B: REL, TUP, SCHED).
 //!
 //! Measured times are never the same twice. They are kept apart from the results, in
 //! `measured.csv`, `measured.txt` and the figures in `measured/`.
@@ -106,11 +110,36 @@ struct Costs {
     /// The decisions at which a job was released, and the others.
     releases: Sum,
     others: Sum,
+    /// Their first halves, and the second halves of both.
+    release_updates: Sum,
+    other_updates: Sum,
+    selections: Sum,
 }
 
 impl Costs {
     fn new() -> Costs {
-        Costs { all: histogram(), releases: Sum::default(), others: Sum::default() }
+        let sum = Sum::default;
+        Costs {
+            all: histogram(),
+            releases: sum(),
+            others: sum(),
+            release_updates: sum(),
+            other_updates: sum(),
+            selections: sum(),
+        }
+    }
+
+    fn add(&mut self, update_ns: u64, selection_ns: u64, is_release: bool) {
+        let whole = update_ns + selection_ns;
+        self.all.record(whole).expect("the histogram resizes itself");
+        self.selections.add(selection_ns);
+        let (wholes, updates) = if is_release {
+            (&mut self.releases, &mut self.release_updates)
+        } else {
+            (&mut self.others, &mut self.other_updates)
+        };
+        wholes.add(whole);
+        updates.add(update_ns);
     }
 
     /// Fills the metrics of a row.
@@ -120,6 +149,14 @@ impl Costs {
         for (mean, max, rate, sum) in [
             ("release_us", "release_max_us", "release_us_per_s", self.releases),
             ("schedule_us", "schedule_max_us", "schedule_us_per_s", self.others),
+            (
+                "release_update_us",
+                "release_update_max_us",
+                "release_update_us_per_s",
+                self.release_updates,
+            ),
+            ("other_update_us", "other_update_max_us", "other_update_us_per_s", self.other_updates),
+            ("selection_us", "selection_max_us", "selection_us_per_s", self.selections),
         ] {
             if let Some(us) = sum.mean_us() {
                 row.put(mean, us);
@@ -166,12 +203,14 @@ impl<P: Policy + Clone + 'static> Policy for Timed<P> {
     }
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
         let start = Instant::now();
+        self.policy.update(now);
+        let updated = Instant::now();
         self.policy.decide(now, actions);
-        let spent = std::mem::take(&mut self.spent) + nanoseconds(start);
-        let mut costs = self.costs.lock().expect("no thread panics with it");
-        costs.all.record(spent).expect("the histogram resizes itself");
+        let selection = nanoseconds(updated);
+        let update = std::mem::take(&mut self.spent) + between(start, updated);
         let releases = std::mem::take(&mut self.releases);
-        if releases { &mut costs.releases } else { &mut costs.others }.add(spent);
+        let mut costs = self.costs.lock().expect("no thread panics with it");
+        costs.add(update, selection, releases);
     }
     fn save(&self, now: Time, state: &mut State) {
         self.policy.save(now, state);
@@ -188,7 +227,11 @@ impl<P: Policy + Clone + 'static> Policy for Timed<P> {
 }
 
 fn nanoseconds(start: Instant) -> u64 {
-    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    between(start, Instant::now())
+}
+
+fn between(start: Instant, end: Instant) -> u64 {
+    u64::try_from((end - start).as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn histogram() -> Histogram<u64> {

@@ -59,7 +59,10 @@ fn a_wrong_description_of_runs_is_pointed_at() {
     let report = wrong(&[
         ("\"RTA-RM\"]", "\"RTA-RN\"]"),
         ("duration = \"350ms\"", "duration = \"350\""),
-        ("baseline = \"rm\"", "baseline = \"mr\"\ntimers = \"periodical\""),
+        (
+            "baseline = \"rm\"",
+            "baseline = \"mr\"\ntimers = \"periodical\"\ndispatch = \"each\"\none_lock = \"mr\"",
+        ),
         ("thread_busy_us = \"77\"", "thread_busy = \"77\""),
         ("thread_switches = \"2\"", "thread_switches = \"two\""),
     ]);
@@ -69,9 +72,26 @@ fn a_wrong_description_of_runs_is_pointed_at() {
         "a unit",
         "`two` is not a number",
         "there is no kind of timers `periodical`",
+        "there is no kind of dispatcher `each`",
+        "only dispatchers of CPUs have locks",
     ] {
         assert!(report.contains(part), "{part}: {report}");
     }
+}
+
+/// Both kinds of locks are read.
+#[test]
+fn dispatchers_and_their_locks_are_read() {
+    let read = |more: &str| {
+        let text = TEXT.replace("baseline = \"rm\"", &format!("baseline = \"rm\"\n{more}"));
+        let read = read("t", "t.toml", text.as_bytes(), &Registry::standard());
+        let threads = read.unwrap().threads.unwrap();
+        (threads.is_per_cpu, threads.one_lock)
+    };
+    assert_eq!(read(""), (false, vec![]));
+    assert_eq!(read("dispatch = \"manager\""), (false, vec![]));
+    assert_eq!(read("dispatch = \"per-cpu\""), (true, vec![]));
+    assert_eq!(read("dispatch = \"per-cpu\"\none_lock = \"rm\""), (true, vec![0]));
 }
 
 #[test]

@@ -217,6 +217,56 @@ pub fn inflate(system: &System, costs: &Costs, fit: Heuristic) -> Result<Inflate
     }
 }
 
+/// The part of every WCET of a system that is room for overheads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// `max(OH_RUN, OH_QPS)`.
+    pub added: Duration,
+    /// Its terms by name; zero terms are left out.
+    pub terms: Vec<(&'static str, Duration)>,
+    /// `k_RUN` and `k_QPS`.
+    pub preemptions: [u64; 2],
+}
+
+/// Returns the room for overheads in the WCETs of a system that was [inflated](inflate) already: its
+/// tree is the one that RUN builds, so that nothing has to be repeated.
+///
+/// ```
+/// use layland_analysis::optimal::overhead::{Costs, room};
+/// use layland_model::{Duration, Service, System, Task};
+/// use layland_offline::Heuristic;
+/// let task = |name| Task::implicit(name, Service::from_ms(6), Duration::from_ms(10));
+/// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// let costs = Costs { scheduling: Duration::from_us(10), ..Costs::default() };
+/// // One reduction: k_RUN = 2 and k_QPS = 1.
+/// assert_eq!(room(&system, &costs, Heuristic::Ffd).unwrap().added, Duration::from_us(30));
+/// ```
+///
+/// # Errors
+/// Returns a refusal if RUN cannot schedule the system, or a WCET is no longer than the overheads.
+pub fn room(system: &System, costs: &Costs, fit: Heuristic) -> Result<Room, Refusal> {
+    let refuse = |message: String| Refusal {
+        assumption: Assumption::NoOverheads,
+        part: SystemPart::Overheads,
+        message,
+        help: "lower the overheads or raise the WCETs of the tasks",
+    };
+    let cpus = system.platform.cpu_count();
+    let no_room = || refuse("the CPUs cannot do all that there is to do".to_owned());
+    let grid = RateGrid::of(system).ok_or_else(no_room)?;
+    let rates: Vec<Rate> = system.by_rank().into_iter().map(|task| grid.rate(task)).collect();
+    let tree = reduce(&rates, cpus, &ReductionRules::fit(fit)).map_err(|_| no_room())?;
+    let preemptions = [run_preemptions(tree.reductions()), qps_preemptions(cpus)];
+    let added = costs.of_run(preemptions[0]).max(costs.of_qps(preemptions[1]));
+    if let Some(task) = system.tasks.values().find(|task| task.own_wcet().ns() <= added.ns()) {
+        return Err(refuse(format!(
+            "task `{}` has no more than the {added} of overheads",
+            task.name
+        )));
+    }
+    Ok(Room { added, terms: costs.terms(preemptions), preemptions })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +301,31 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(run_preemptions), [1, 2, 4, 5]);
         assert_eq!([1, 2, 3, 16].map(qps_preemptions), [1, 1, 2, 8]);
         assert_eq!(qps_preemptions_at(3, 1), 2);
+    }
+
+    /// The room in an inflated system is what was added, if the tree of the first round was kept.
+    #[test]
+    fn the_room_in_inflated_wcets_is_what_was_added() {
+        let mut same = 0;
+        for wcet in (500..9_500).step_by(500) {
+            for count in 2..6 {
+                let task = |at| {
+                    let wcet = Service::from_us(wcet - 100 * at);
+                    Task::implicit(format!("t{at}"), wcet, Duration::from_ms(10))
+                };
+                let system = System::new(3, (0..count).map(task).collect());
+                let Ok(inflated) = inflate(&system, &costs(), Heuristic::Ffd) else { continue };
+                let found = room(&inflated.system, &costs(), Heuristic::Ffd).unwrap();
+                if found.preemptions == inflated.preemptions {
+                    assert_eq!(found.added, inflated.added);
+                    assert_eq!(found.terms, inflated.terms);
+                    same += 1;
+                } else {
+                    assert!(found.added < inflated.added);
+                }
+            }
+        }
+        assert!(same > 30, "{same}");
     }
 
     #[test]

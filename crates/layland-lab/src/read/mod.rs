@@ -31,6 +31,9 @@
 //! baseline = "g-edf"                       # the others are compared with it
 //! timers = "periodic"                      # where threads release jobs themselves: the manager also looks
 //!                                          # after jobs that are over; by default "as-needed"
+//! dispatch = "per-cpu"                     # a dispatcher on every CPU, with a lock for each group of CPUs that
+//!                                          # share their tasks; by default one "manager"
+//! one_lock = ["g-edf"]                     # whose dispatchers share one lock
 //!
 //! [engines]                                # with --real-threads: the simulator and every engine, side by side
 //! grid = "load"                            # its series are policies

@@ -15,6 +15,8 @@ const THREADS: &[&str] = &[
     "accepted_by",
     "level",
     "timers",
+    "dispatch",
+    "one_lock",
     "moved",
     "reported",
 ];
@@ -35,6 +37,19 @@ impl Decoder<'_> {
         let sets = value_of(table, "sets").and_then(|entry| self.count(&entry, 1));
         let moved = value_of(table, "moved").and_then(|entry| self.count(&entry, 1));
         let timers = value_of(table, "timers").and_then(|entry| self.timers_of(&entry));
+        let dispatch = value_of(table, "dispatch").and_then(|entry| self.is_per_cpu(&entry));
+        let one_lock = value_of(table, "one_lock").map(|entry| {
+            if dispatch != Some(true) {
+                let message = "only dispatchers of CPUs have locks".to_owned();
+                self.reader.invalid(&entry, message, "add dispatch = \"per-cpu\", or leave it out");
+            }
+            let mut series = Vec::new();
+            for element in self.reader.one_or_more(&entry) {
+                let Some(name) = self.reader.text(&element, "..") else { continue };
+                series.extend(self.find_series(&element, name));
+            }
+            series
+        });
         let accepted_by = value_of(table, "accepted_by")
             .map(|entry| self.reader.one_or_more(&entry))
             .unwrap_or_default();
@@ -83,9 +98,22 @@ impl Decoder<'_> {
             accepted_by,
             level: level.map(Criticality),
             timers: timers.unwrap_or_default(),
+            is_per_cpu: dispatch.unwrap_or(false),
+            one_lock: one_lock.unwrap_or_default(),
             moved: moved.and_then(|moved| usize::try_from(moved).ok()).unwrap_or(0),
             reported,
         })
+    }
+
+    fn is_per_cpu(&mut self, entry: &KeyValue<'_>) -> Option<bool> {
+        const DISPATCH: &[(&str, bool)] = &[("manager", false), ("per-cpu", true)];
+        let name = self.reader.text(entry, "\"per-cpu\"")?;
+        let found = DISPATCH.iter().find(|(known, _)| *known == name);
+        if found.is_none() {
+            let known = DISPATCH.iter().map(|(known, _)| *known);
+            self.reader.unknown(entry, "kind of dispatcher", name, known);
+        }
+        found.map(|&(_, is_per_cpu)| is_per_cpu)
     }
 
     fn timers_of(&mut self, entry: &KeyValue<'_>) -> Option<ManagerTimers> {

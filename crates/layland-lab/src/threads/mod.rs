@@ -17,8 +17,12 @@
 //! budgets.
 //!
 //! The cost of the dispatcher is split as in the sources of experiments: decisions (the policy's
-//! own time) with and without a release, enactment, switches and migrations, and the latencies
-//! until the manager runs after a release or an end.
+//! own time) with and without a release, and their halves, the update and the selection; enactment,
+//! switches and migrations, and the latencies until the manager runs after a release or an end.
+//!
+//! With `dispatch = "per-cpu"` every CPU has a dispatcher, and CPUs that share their tasks a lock, in
+//! place of one manager (`crates/layland-linux/src/manager/dispatchers.rs`); the series in `one_lock`
+//! have one for all CPUs.
 //!
 //! Measured figures are never the same twice. They are kept apart from the results, in
 //! `threads.csv`, `threads.txt` and the figures in `threads/`.
@@ -85,6 +89,14 @@ pub struct Costs {
     pub release: Times,
     /// The other decisions.
     pub schedule: Times,
+    /// The first half of decisions at which a job is released: the update of the policy's state.
+    pub release_update: Times,
+    /// The first half of the other decisions.
+    pub other_update: Times,
+    /// The second half of all decisions: the selection of jobs.
+    pub selection: Times,
+    /// From the wake-up of the dispatcher of a CPU until it has the lock of its group.
+    pub lock: Times,
     /// Demoting, migrating and promoting threads after a decision.
     pub enact: Times,
     /// Invocations of the manager, from its wake-up to its next sleep.
@@ -103,10 +115,14 @@ pub struct Costs {
 
 impl Costs {
     /// All costs, each with its part of the names of metrics and its name in tables.
-    fn all(&self) -> [(&'static str, &'static str, &Times); 9] {
+    fn all(&self) -> [(&'static str, &'static str, &Times); 13] {
         [
             ("release", "decision, release", &self.release),
             ("schedule", "decision, other", &self.schedule),
+            ("release_update", "update, release", &self.release_update),
+            ("other_update", "update, other", &self.other_update),
+            ("selection", "selection", &self.selection),
+            ("lock", "wait for the lock", &self.lock),
             ("enact", "enactment", &self.enact),
             ("invocation", "invocation", &self.invocation),
             ("step", "release or end", &self.step),
@@ -194,7 +210,14 @@ impl ThreadRuns {
             row.put(&format!("thread_{name}_median_us"), us(times.median_ns as f64));
             row.put(&format!("thread_{name}_max_us"), us(times.max_ns as f64));
         }
-        for (name, times) in [("release", run.costs.release), ("schedule", run.costs.schedule)] {
+        for (name, times) in [
+            ("release", run.costs.release),
+            ("schedule", run.costs.schedule),
+            ("release_update", run.costs.release_update),
+            ("other_update", run.costs.other_update),
+            ("selection", run.costs.selection),
+            ("lock", run.costs.lock),
+        ] {
             row.put(&format!("thread_{name}_us_per_s"), us(times.sum_ns()) / seconds);
         }
         let own = &run.costs.invocation;
@@ -348,6 +371,8 @@ mod tests {
             accepted_by: Vec::new(),
             level: None,
             timers: ManagerTimers::default(),
+            is_per_cpu: false,
+            one_lock: Vec::new(),
             moved: 0,
             reported: Vec::new(),
         };

@@ -90,6 +90,10 @@ fn decisions_are_timed_and_told_beside_the_source() {
         let of = |name| row.values[crate::metric::metric(name).unwrap()].unwrap();
         let sum = of("release_us_per_s") + of("schedule_us_per_s");
         assert!((sum - of("overhead_us_per_s")).abs() < 1e-6 * sum);
+        let halves = of("release_update_us_per_s") + of("other_update_us_per_s");
+        assert!((halves + of("selection_us_per_s") - sum).abs() < 1e-6 * sum);
+        assert!(of("selection_max_us") >= of("selection_us") && of("selection_us") > 0.0);
+        assert!(of("release_update_us") > 0.0 && of("release_update_us") <= of("release_us"));
         assert!(of("release_max_us") >= of("release_us"));
     }
     let stopped = AtomicBool::new(true);

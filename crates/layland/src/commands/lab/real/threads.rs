@@ -12,8 +12,8 @@ use layland_lab::{
 use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
-    Changes, FifoOptions, Hosts, Machine, ManagerPlace, Margin, Markers, Outcome, Recorder,
-    RunError, Timers, adjustments, run, usable_cpus, with_slack,
+    Changes, Dispatch, FifoOptions, Hosts, Locks, Machine, ManagerPlace, Margin, Markers, Outcome,
+    Recorder, RunError, Timers, adjustments, run, usable_cpus, with_slack,
 };
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::Registry;
@@ -37,6 +37,10 @@ fn costs(measured: &layland_linux::Measured) -> Costs {
     Costs {
         release: times(&measured.release_decision),
         schedule: times(&measured.other_decision),
+        release_update: times(&measured.release_update),
+        other_update: times(&measured.other_update),
+        selection: times(&measured.selection),
+        lock: times(&measured.lock),
         enact: times(&measured.enact),
         invocation: times(&measured.invocation),
         step: times(&measured.step),
@@ -193,7 +197,9 @@ impl Bench<'_> {
         let cpus = system.platform.cpu_count();
         let mut changes =
             Changes::begin("layland lab run", Duration::MAX).map_err(RunError::from)?;
-        let (hosts, _) = Hosts::claim(&mut changes, cpus, &usable, ManagerPlace::Auto)?;
+        // Where every CPU has a dispatcher, no other CPU is needed for one.
+        let place = if self.threads.is_per_cpu { ManagerPlace::Shared } else { ManagerPlace::Auto };
+        let (hosts, _) = Hosts::claim(&mut changes, cpus, &usable, place)?;
         Ok((hosts, changes))
     }
 
@@ -228,6 +234,11 @@ impl Bench<'_> {
                 timers: match self.threads.timers {
                     ManagerTimers::AsNeeded => Timers::AsNeeded,
                     ManagerTimers::Periodic => Timers::Periodic,
+                },
+                dispatch: match (self.threads.is_per_cpu, self.threads.one_lock.contains(&series)) {
+                    (false, _) => Dispatch::Manager,
+                    (true, false) => Dispatch::PerCpu(Locks::PerGroup),
+                    (true, true) => Dispatch::PerCpu(Locks::One),
                 },
                 ..FifoOptions::new(duration, hosts.clone())
             };
