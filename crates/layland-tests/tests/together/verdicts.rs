@@ -23,9 +23,13 @@ fn short(name: &str, horizon: &str, sets: u64) -> Verdicts {
 
 #[test]
 fn no_claim_turns_into_its_opposite_under_another_seed() {
-    for (name, horizon, sets) in
-        [("tang2021", "2s", 6), ("stevanato2021", "1s", 6), ("bonifaci2016", "200ms", 6)]
-    {
+    for (name, horizon, sets) in [
+        ("tang2021", "2s", 6),
+        ("stevanato2021", "1s", 6),
+        ("bonifaci2016", "200ms", 6),
+        ("compagnin2015", "500ms", 6),
+        ("huang2014", "200ms", 6),
+    ] {
         let found = short(name, horizon, sets);
         assert_eq!(found.flips(), [""; 0], "{name}: {found:?}");
         assert!(found.decided() > 5, "{name}: {found:?}");
