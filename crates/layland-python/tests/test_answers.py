@@ -137,3 +137,35 @@ def test_the_command_comes_with_the_package(command):
     assert layland.run_command(["demos"]) == 0
     as_module = [sys.executable, "-m", "layland", "--version"]
     assert subprocess.run(as_module, capture_output=True, text=True, check=True).stdout == command("--version")
+
+
+AMC = """
+layland = 1
+[platform]
+cpus = 1
+[criticality]
+levels = ["LO", "HI"]
+[[task]]
+name = "tau1"
+period = "2ms"
+wcet = "1ms"
+[[task]]
+name = "tau2"
+criticality = "HI"
+period = "10ms"
+wcet = { LO = "1ms", HI = "5ms" }
+[[task]]
+name = "tau3"
+criticality = "HI"
+period = "100ms"
+wcet = "20ms"
+"""
+
+
+def test_the_numbers_of_papers_are_there_with_every_test():
+    tasks = layland.TaskSet.loads(AMC)
+    assert tasks.check("amc", factor=False)["amc"].numbers is None
+    (cpu,) = tasks.check("amc", every_test=True, factor=False)["amc"].numbers
+    found = {numbers["analysis"]: numbers for numbers in cpu["analyses"]}
+    assert found["AMC-IA-PAPER"]["tasks"][2]["response_ns"] == [50_000_000, 58_000_000]
+    assert found["AMC-IA"]["safe"] and not found["AMC-IA-PAPER"]["safe"]

@@ -3,10 +3,11 @@
 use super::checked::{Checked, LeftOut};
 use super::question::CheckQuestion;
 use super::reserved::{Assessors, Reserved, Way, for_verdicts};
+use crate::structure::levels::numbers;
 use crate::{Exit, Set, Unanswered};
 use layland_analysis::{PAIRS, Subject, Verdict, pairs};
 use layland_guarantee::{
-    Assessment, BoundsBy, ChainBound, Effort, affinities, chain_bounds, on_ticks,
+    Assessment, BoundsBy, ChainBound, Effort, Findings, affinities, chain_bounds, on_ticks,
 };
 use layland_model::{Algorithm, Form, Order, System};
 use layland_policy::{PolicyOptions, Registry};
@@ -148,6 +149,12 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         on_ticks(&mut common, &set.system, tick);
     }
     let chains = chains(registry, &policies, &assessors);
+    let asks_every_test = matches!(options.wanted.findings, Findings::All);
+    let numbers = policies.iter().filter(|_| asks_every_test).filter_map(|found| {
+        let system = assessors.of(&found.spec).system;
+        Some((found.spec.clone(), numbers(registry, system, &found.spec)?))
+    });
+    let numbers = numbers.collect();
     let affinities = (!names_policies).then(|| affinities(registry, &set.system)).flatten();
     // Keep only the policies that are shown.
     by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
@@ -161,6 +168,7 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         left_out,
         affinities,
         chains,
+        numbers,
         digits: question.options.digits,
         exit: Exit::Unknown,
     };

@@ -1,6 +1,7 @@
 //! The result for one set.
 
 use super::reserved::Reserved;
+use crate::structure::levels::CpuNumbers;
 use crate::{Exit, Set};
 use layland_analysis::{PAIRS, Verdict};
 use layland_guarantee::search::Witness;
@@ -29,6 +30,8 @@ pub struct Checked {
     pub affinities: Option<Affinities>,
     /// The guarantees for the chains of the set, by policy.
     pub chains: BTreeMap<String, Vec<ChainBound>>,
+    /// The numbers of the analyses of mixed criticality, by policy, if every test was asked.
+    pub(super) numbers: BTreeMap<String, Vec<CpuNumbers>>,
     /// The digits of rounded numbers that the question asks for.
     pub digits: Digits,
     /// The exit code of the command.

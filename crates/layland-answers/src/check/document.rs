@@ -9,6 +9,7 @@ use super::chains;
 use super::checked::Checked;
 use super::reserved::Reserved;
 use crate::assigned::{AssignedTask, assigned};
+use crate::structure::levels::CpuNumbers;
 use crate::{Exit, schema};
 use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
@@ -138,6 +139,11 @@ struct Policy<'a> {
     /// Present if the set has chains: the guarantee for each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     chains: Vec<chains::OfChain<'a>>,
+    /// Present under mixed criticality, if every test was asked (`--all`): the numbers that papers print,
+    /// by CPU. Those of analyses that are not safe decide nothing.
+    #[schemars(with = "Vec<CpuNumbers>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers: Option<&'a [CpuNumbers]>,
 }
 
 /// The margin of a run.
@@ -460,6 +466,7 @@ impl<'a> Document<'a> {
                         .map(|reserved| ReservedBy::of(reserved, &policy.spec)),
                     chains: chains::of(checked, &policy.spec),
                     witness: policy.witness.as_deref().map(|run| witness(run, system)),
+                    numbers: checked.numbers.get(&policy.spec).map(Vec::as_slice),
                     ..Policy::of(policy, checked.system(&policy.spec), digits)
                 })
                 .collect(),
@@ -521,6 +528,7 @@ impl<'a> Policy<'a> {
             reserved: None,
             witness: None,
             chains: Vec::new(),
+            numbers: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The structure that a policy derives from a task set before the first release ([`Structure`]).
 
 mod draw;
-mod levels;
+pub(crate) mod levels;
 
 use crate::{Unanswered, unknown_policy};
 use layland_model::shown::{self, DIGITS};
@@ -202,13 +202,20 @@ impl Names<'_> {
         Node { title, lines, separator: ", ", children }
     }
 
+    /// Returns the name of the master of a CPU, as in Fig. 2 of Compagnin et al.: tasks have the first
+    /// numbers, and masters follow in the order in which their CPUs were dedicated.
+    fn master(&self, cpu: usize) -> String {
+        format!("S{}", self.order.len() + cpu + 1)
+    }
+
     /// Returns the execution set of a CPU, with the sets whose masters it has.
     fn set(&self, sets: &Hierarchy, cpu: usize) -> Node {
         let set = &sets.sets[cpu];
         let client = |client: &Client| match *client {
             Client::Task(task) => self.task(task),
             Client::Master(below) => {
-                format!("master of CPU {below} {}", short(&(&sets.sets[below].rate - &Rate::ONE)))
+                let excess = short(&(&sets.sets[below].rate - &Rate::ONE));
+                format!("{} {excess} (master of CPU {below})", self.master(below))
             }
         };
         let list = |clients: &[Client]| clients.iter().map(client).collect::<Vec<_>>();
@@ -218,9 +225,10 @@ impl Names<'_> {
                 let (a, b) = set.clients.split_at(master.split);
                 (
                     format!(
-                        "CPU {cpu}: major {}, excess {} on CPU {}",
+                        "CPU {cpu}: major {}, excess {} as {} on CPU {}",
                         short(&set.rate),
                         short(&master.excess),
+                        self.master(cpu),
                         master.host
                     ),
                     vec![

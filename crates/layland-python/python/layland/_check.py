@@ -90,6 +90,9 @@ class Guarantee:
 
     chains: tuple[ChainBound, ...] = ()
     """The guarantees for the cause-effect chains of the set."""
+    numbers: list[dict[str, Any]] | None = None
+    """With every test, under ``amc``, ``plrs`` and ``ocbp``: the numbers that papers print, by CPU, as in
+    ``layland check --all --json``; those of analyses that are not safe decide nothing."""
 
     def bound(self, task: str) -> Bound:
         """The bound of a task.
@@ -195,6 +198,7 @@ def _guarantee(found: dict[str, Any], tasks: dict[str, tuple[int, int]]) -> Guar
         found["tightest"],
         None if found["assignment"] is None else tuple(map(_assigned, found["assignment"])),
         tuple(map(_chain, found.get("chains", ()))),
+        found.get("numbers"),
     )
 
 

@@ -75,6 +75,7 @@ impl Line {
             tests,
             witness,
             chains,
+            numbers,
         } = policy;
         self.text.push(b'{');
         self.entry("policy", policy);
@@ -95,6 +96,9 @@ impl Line {
         self.entry("witness", witness);
         if !chains.is_empty() {
             self.entry("chains", chains);
+        }
+        if numbers.is_some() {
+            self.entry("numbers", numbers);
         }
         self.text.push(b'}');
     }
