@@ -307,9 +307,9 @@ mod tests {
     #[test]
     fn the_room_in_inflated_wcets_is_what_was_added() {
         let mut same = 0;
-        for wcet in (500..9_500).step_by(500) {
+        for wcet in (500..9_500_i64).step_by(500) {
             for count in 2..6 {
-                let task = |at| {
+                let task = |at: i64| {
                     let wcet = Service::from_us(wcet - 100 * at);
                     Task::implicit(format!("t{at}"), wcet, Duration::from_ms(10))
                 };
