@@ -204,6 +204,8 @@ pub struct Comparison {
     /// True if the quantity may be larger than `value`: a search stops once it has passed the
     /// bound.
     pub is_at_least: bool,
+    /// True if the quantity itself is an upper bound of what it is about, which may be smaller.
+    pub is_upper_bound: bool,
 }
 
 /// A reason for a verdict.
@@ -254,8 +256,26 @@ impl Reason {
         bound: Quantity,
         holds: bool,
     ) -> Reason {
-        let is_at_least = false;
-        Reason::Compared(Box::new(Comparison { what, scope, value, bound, holds, is_at_least }))
+        let (is_at_least, is_upper_bound) = (false, false);
+        Reason::Compared(Box::new(Comparison {
+            what,
+            scope,
+            value,
+            bound,
+            holds,
+            is_at_least,
+            is_upper_bound,
+        }))
+    }
+
+    /// Marks the reason: the quantity is an upper bound, which may be larger than the value.
+    #[must_use]
+    pub fn of_bound_at_least(self) -> Reason {
+        let mut reason = self.at_least();
+        if let Reason::Compared(comparison) = &mut reason {
+            comparison.is_upper_bound = true;
+        }
+        reason
     }
 
     /// Marks the reason: the quantity may be larger than the value.
@@ -279,8 +299,12 @@ impl Reason {
         let names = |tasks: &[TaskId]| tasks.iter().map(name).collect::<Vec<String>>().join(", ");
         match self {
             Reason::Compared(comparison) => {
-                let Comparison { what, scope, value, bound, holds, is_at_least } = &**comparison;
+                let Comparison { what, scope, value, bound, holds, is_at_least, is_upper_bound } =
+                    &**comparison;
                 let mut text = String::with_capacity(128);
+                if *is_upper_bound {
+                    text += "the bound on ";
+                }
                 text += what;
                 if let Some(task) = &scope.task {
                     text += " of `";

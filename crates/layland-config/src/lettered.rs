@@ -7,12 +7,11 @@
 //! A 25 5            an aperiodic job: arrival, execution time
 //! ```
 //!
-//! The server serves the aperiodic jobs: it is one task with a `budget` whose jobs are they. Without
-//! a server each of them is a single job that gives way to the others. Aperiodic jobs have no
-//! deadlines, so that theirs is beyond all others. A server without jobs uses all of its budget.
+//! The server serves the aperiodic jobs: it is one task with a `budget` whose jobs are they, with a
+//! deadline by which it serves them all. Without a server they are left out: they have no deadlines,
+//! and give way to the tasks. A server without jobs uses all of its budget.
 
 use crate::host::{Host, MAX_TASKS, default_cpus};
-use crate::once::{self, Once};
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{
     Behaviour, Duration, ExecutionModel, Index, ParseTimeError, Service, System, Task, Time,
@@ -21,20 +20,20 @@ use std::collections::BTreeSet;
 
 /// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum Letter {
     Periodic,
     WithDeadline,
     Server,
     Aperiodic,
 }
 
-impl Kind {
-    fn of(letter: &str) -> Option<Kind> {
+impl Letter {
+    fn of(letter: &str) -> Option<Letter> {
         Some(match letter {
-            "P" => Kind::Periodic,
-            "D" => Kind::WithDeadline,
-            "S" => Kind::Server,
-            "A" => Kind::Aperiodic,
+            "P" => Letter::Periodic,
+            "D" => Letter::WithDeadline,
+            "S" => Letter::Server,
+            "A" => Letter::Aperiodic,
             _ => return None,
         })
     }
@@ -42,25 +41,25 @@ impl Kind {
     /// Returns the numbers that a line of this kind may have.
     fn counts(self) -> &'static [usize] {
         match self {
-            Kind::Periodic | Kind::WithDeadline => &[3, 4],
-            Kind::Server | Kind::Aperiodic => &[2],
+            Letter::Periodic | Letter::WithDeadline => &[3, 4],
+            Letter::Server | Letter::Aperiodic => &[2],
         }
     }
 
     fn form(self) -> &'static str {
         match self {
-            Kind::Periodic => "P release execution period [deadline]",
-            Kind::WithDeadline => "D [release] execution period deadline",
-            Kind::Server => "S budget period",
-            Kind::Aperiodic => "A arrival execution",
+            Letter::Periodic => "P release execution period [deadline]",
+            Letter::WithDeadline => "D [release] execution period deadline",
+            Letter::Server => "S budget period",
+            Letter::Aperiodic => "A arrival execution",
         }
     }
 }
 
 /// Returns the kind of a line and the words behind it.
-fn parts(line: &str) -> Option<(Kind, Vec<&str>)> {
+fn parts(line: &str) -> Option<(Letter, Vec<&str>)> {
     let mut words = line.split('#').next()?.split_whitespace();
-    let kind = Kind::of(words.next()?)?;
+    let kind = Letter::of(words.next()?)?;
     Some((kind, words.collect()))
 }
 
@@ -72,14 +71,14 @@ pub(crate) fn are_lines(text: &str) -> bool {
     let is_time = |word: &&str| {
         matches!(word.parse::<Duration>(), Ok(_) | Err(ParseTimeError::MissingUnit { .. }))
     };
-    let is_right = |(kind, words): &(Kind, Vec<&str>)| {
+    let is_right = |(kind, words): &(Letter, Vec<&str>)| {
         kind.counts().contains(&words.len()) && words.iter().all(is_time)
     };
-    let found: Option<Vec<(Kind, Vec<&str>)>> = lines().map(parts).collect();
+    let found: Option<Vec<(Letter, Vec<&str>)>> = lines().map(parts).collect();
     found.is_some_and(|found| {
-        let different: BTreeSet<Kind> = found.iter().map(|(kind, _)| *kind).collect();
-        let is_served = |(kind, words): &(Kind, Vec<&str>)| {
-            matches!(kind, Kind::Server | Kind::Aperiodic) && words.len() == 2
+        let different: BTreeSet<Letter> = found.iter().map(|(kind, _)| *kind).collect();
+        let is_served = |(kind, words): &(Letter, Vec<&str>)| {
+            matches!(kind, Letter::Server | Letter::Aperiodic) && words.len() == 2
         };
         let is_kind = different.len() < found.len() || found.iter().any(is_served);
         found.first().is_some_and(is_right) && is_kind
@@ -92,7 +91,7 @@ pub(crate) fn read(
     host: &Host,
     problems: &mut Problems,
 ) -> Option<(System, Vec<Span>)> {
-    let mut lines: Vec<(Kind, Vec<Duration>, Span)> = Vec::new();
+    let mut lines: Vec<(Letter, Vec<Duration>, Span)> = Vec::new();
     let mut without_unit: Option<Span> = None;
     for line in text.trim_start_matches('\u{feff}').lines() {
         let content = line.split('#').next().unwrap_or_default().trim();
@@ -133,7 +132,7 @@ pub(crate) fn read(
                 }
             }
         }
-        if kind == Kind::Server && lines.iter().any(|(kind, ..)| *kind == Kind::Server) {
+        if kind == Letter::Server && lines.iter().any(|(kind, ..)| *kind == Letter::Server) {
             let message = "there are two servers, and a job does not say which one serves it";
             let problem = Problem::error("layland::plain::line", message).at(span.clone(), "here");
             problems.push(problem.help("write tasks with `budget` in a task-set file"));
@@ -159,33 +158,39 @@ pub(crate) fn read(
 
 /// Makes the system of lines whose times are known.
 fn system(
-    lines: &[(Kind, Vec<Duration>, Span)],
+    lines: &[(Letter, Vec<Duration>, Span)],
     host: &Host,
     problems: &mut Problems,
 ) -> Option<(System, Vec<Span>)> {
     let mut jobs: Vec<(Duration, Duration)> = lines
         .iter()
-        .filter(|(kind, ..)| *kind == Kind::Aperiodic)
+        .filter(|(kind, ..)| *kind == Letter::Aperiodic)
         .map(|(_, times, _)| (times[0], times[1]))
         .collect();
     // Jobs are served in the order of their arrivals.
     jobs.sort_by_key(|(arrival, _)| *arrival);
-    let has_server = lines.iter().any(|(kind, ..)| *kind == Kind::Server);
-    let (mut tasks, mut spans, mut once) = (Vec::<Task>::new(), Vec::new(), Vec::new());
-    let mut number = [0usize; 2];
+    let has_server = lines.iter().any(|(kind, ..)| *kind == Letter::Server);
+    if let (false, Some((.., span))) =
+        (has_server, lines.iter().find(|(kind, ..)| *kind == Letter::Aperiodic))
+    {
+        let message = "aperiodic jobs are left out: without a server they give way to the tasks";
+        let problem = Problem::warning("layland::plain::background", message);
+        problems.push(problem.at(span.clone(), "the first").help("write a server, as in S 5 20"));
+    }
+    let (mut tasks, mut spans, mut number) = (Vec::<Task>::new(), Vec::new(), 0);
     let service = |time: Duration| Service::from_ns(time.ns());
     for (kind, times, span) in lines {
         let task = match (kind, &times[..]) {
-            (Kind::Periodic | Kind::WithDeadline, _) => {
+            (Letter::Periodic | Letter::WithDeadline, _) => {
                 let (offset, rest) = match (kind, &times[..]) {
-                    (Kind::WithDeadline, rest @ [_, _, _]) => (Duration::ZERO, rest),
+                    (Letter::WithDeadline, rest @ [_, _, _]) => (Duration::ZERO, rest),
                     (_, all) => (all[0], &all[1..]),
                 };
-                number[0] += 1;
-                let task = Task::implicit(format!("T{}", number[0]), service(rest[0]), rest[1]);
+                number += 1;
+                let task = Task::implicit(format!("T{}", number), service(rest[0]), rest[1]);
                 Task { offset, deadline: rest.get(2).copied().unwrap_or(rest[1]), ..task }
             }
-            (Kind::Server, times) => {
+            (Letter::Server, times) => {
                 let longest = jobs.iter().map(|(_, length)| *length).max().unwrap_or(times[0]);
                 let task = Task::implicit("server", service(longest), times[1]);
                 let task = Task { budget: Some(service(times[0])), ..task };
@@ -202,18 +207,11 @@ fn system(
                     }
                 }
             }
-            (Kind::Aperiodic, _) if has_server => continue,
-            (Kind::Aperiodic, times) => {
-                number[1] += 1;
-                once.push(Once { task: tasks.len(), deadline: None });
-                let name = format!("A{}", number[1]);
-                Task { offset: times[0], ..Task::implicit(name, service(times[1]), Duration::ZERO) }
-            }
+            (Letter::Aperiodic, _) => continue,
         };
         tasks.push(Task { rank: tasks.len() as i64, ..task });
         spans.push(span.clone());
     }
-    once::settle(&mut tasks.iter_mut().collect::<Vec<_>>(), &once);
     if let Some(server) = tasks.iter_mut().find(|task| task.budget.is_some())
         && !jobs.is_empty()
     {

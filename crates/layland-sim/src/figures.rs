@@ -25,7 +25,7 @@ pub fn simulate_figures(
     recorder: &mut Figures,
     options: &SimOptions<'_>,
 ) -> Result<Outcome<Box<dyn Policy>>, SimError> {
-    // What the recorder has counted before is not part of a cycle.
+    // Earlier counts of the recorder are not part of a cycle.
     let is_new = recorder.0.counters().total() == TaskCounters::default();
     if is_new && let Some((figures, outcome)) = recurrent::figures(system, &*policy, options) {
         *recorder = figures;

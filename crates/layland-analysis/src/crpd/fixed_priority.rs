@@ -119,7 +119,7 @@ fn finding(group: &Group<'_>, tasks: &[Cached], responses: &[Result<i64, Unbound
             // The task above has a reason of its own, which comes first.
             Err(Unbounded::Above) => Reason::MayBeLate(task.id),
             Err(Unbounded::Search(Diverged::Beyond { reached, .. })) => {
-                compared(task, reached.ns(), false).at_least()
+                compared(task, reached.ns(), false).of_bound_at_least()
             }
             Err(Unbounded::Search(Diverged::Overload)) => {
                 Reason::NoBound(task.id, Diverged::Overload)

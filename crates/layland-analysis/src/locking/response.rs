@@ -121,7 +121,7 @@ pub(crate) fn finding(tasks: &[Locker], responses: &[Response]) -> Finding {
             // The task above has a reason of its own, which comes first.
             Err(Unbounded::Above) => return failed(vec![Reason::MayBeLate(task.id)]),
             Err(Unbounded::Search(Diverged::Beyond { reached, .. })) => {
-                return failed(vec![within(task, reached.ns(), false).at_least()]);
+                return failed(vec![within(task, reached.ns(), false).of_bound_at_least()]);
             }
             Err(Unbounded::Search(Diverged::Overload)) => {
                 return failed(vec![Reason::NoBound(task.id, Diverged::Overload)]);

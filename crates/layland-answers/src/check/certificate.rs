@@ -280,7 +280,7 @@ fn of_reason<'a>(reason: &Reason, system: &'a System) -> Vec<Compared<'a>> {
     };
     match reason {
         Reason::Compared(comparison) => {
-            let Comparison { what, scope, value, bound, holds, is_at_least: _ } = &**comparison;
+            let Comparison { what, scope, value, bound, holds, .. } = &**comparison;
             let exact = |quantity: &Quantity| Some(quantity.exact().to_string());
             vec![Compared {
                 what,

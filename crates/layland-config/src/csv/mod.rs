@@ -116,8 +116,24 @@ pub(crate) fn read(
             if without_titles(first.trim()) == Some(layout) {
                 let span = rows.at..rows.at + first.trim_end().len();
                 let message = "the table has no titles".to_owned();
-                let help = "say what its columns are, as in --columns Task,C,T,D, or write a first line of titles";
-                reader.error("layland::csv::header", span, message, help);
+                let cells: Vec<&str> = first
+                    .split([',', ';', '\t', ' '])
+                    .filter(|cell| !cell.trim().is_empty())
+                    .collect();
+                let is_number = cells
+                    .first()
+                    .is_some_and(|cell| cell.starts_with(|c: char| c.is_ascii_digit()));
+                let columns = match (is_number, cells.len()) {
+                    (true, 3) => "C,T,D",
+                    (true, _) => "O,C,D,T",
+                    (false, 3) => "Task,C,T",
+                    (false, _) => "Task,C,T,D",
+                };
+                let help = format!(
+                    "say what its {} columns are, as in --columns {columns}, or write a first line of titles",
+                    cells.len()
+                );
+                reader.error("layland::csv::header", span, message, &help);
                 return None;
             }
             rows.columns = columns_of(&rows);
@@ -207,6 +223,7 @@ impl<'p> TableReader<'p> {
             host,
             decimal: Decimal::Point,
             without_unit: None,
+            background: Vec::new(),
             named: Named::default(),
         }
     }
@@ -283,30 +300,28 @@ impl<'p> TableReader<'p> {
             }
         }
         self.follow(&following, &mut tasks);
-        self.settle(&mut tasks, &spans);
+        self.report_background();
+        let once: Vec<Once> =
+            tasks.iter().enumerate().filter_map(|(at, row)| row.once(at)).collect();
+        let mut settled: Vec<&mut Task> = tasks.iter_mut().map(|row| &mut row.task).collect();
+        once::settle(&mut settled, &once);
         (tasks, spans)
     }
 
-    /// Gives single jobs their periods, once the other tasks are known.
-    fn settle(&mut self, tasks: &mut [Row], spans: &[Span]) {
-        let once: Vec<Once> =
-            tasks.iter().enumerate().filter_map(|(at, row)| row.once(at)).collect();
-        let without = once.iter().filter(|once| once.deadline.is_none());
-        let mut without = without.map(|once| (once, spans[once.task].clone()));
-        if let Some((first, span)) = without.next() {
-            let name = &tasks[first.task].task.name;
-            let message = match without.clone().count() {
-                0 => format!("the single job `{name}` has no deadline: it gives way to all others"),
-                more => format!(
-                    "`{name}` and {more} more single jobs have no deadline: they give way to all others"
-                ),
-            };
-            let problem = Problem::warning("layland::csv::background", message).at(span, "here");
-            let help = "a server serves them sooner: write a task with `budget`, and its arrivals as `release`";
-            self.problems.push(problem.help(help));
-        }
-        let mut tasks: Vec<&mut Task> = tasks.iter_mut().map(|row| &mut row.task).collect();
-        once::settle(&mut tasks, &once);
+    /// Reports single jobs without deadlines, once for all.
+    fn report_background(&mut self) {
+        let Some((name, span)) = self.background.first().cloned() else { return };
+        let message = match self.background.len() - 1 {
+            0 => format!(
+                "the single job `{name}` is left out: it has no deadline, and gives way to all others"
+            ),
+            more => format!(
+                "`{name}` and {more} more single jobs are left out: they have no deadlines, and give way to all others"
+            ),
+        };
+        let problem = Problem::warning("layland::csv::background", message).at(span, "here");
+        let help = "a server serves them sooner: write a task with `budget`, and its arrivals as `release`";
+        self.problems.push(problem.help(help));
     }
 
     /// Resolves the names of the tasks that tasks follow, once all are known: a task may follow a
@@ -448,6 +463,8 @@ struct TableReader<'p> {
     decimal: Decimal,
     /// The first number without a unit, with its column and span.
     without_unit: Option<(Column, Span)>,
+    /// The single jobs without deadlines, with the spans of their rows.
+    background: Vec<(String, Span)>,
     /// The resources that steps name.
     named: Named,
 }

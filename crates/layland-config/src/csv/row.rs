@@ -2,7 +2,7 @@
 
 use crate::cpus::Choice;
 use crate::once::Once;
-use layland_model::{Duration, Task};
+use layland_model::Task;
 
 /// A task whose affinity is still a selection to be resolved.
 pub(super) struct Row {
@@ -15,10 +15,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Returns the single job of the task at this position, if it has one. A deadline of zero is
-    /// that of a table that has none.
+    /// Returns the single job of the task at this position, if it has one.
     pub(super) fn once(&self, task: usize) -> Option<Once> {
-        let deadline = Some(self.task.deadline).filter(|deadline| *deadline > Duration::ZERO);
-        self.is_once.then_some(Once { task, deadline })
+        self.is_once.then_some(Once { task, deadline: self.task.deadline })
     }
 }

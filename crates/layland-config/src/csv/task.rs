@@ -88,6 +88,10 @@ impl TableReader<'_> {
             self.problems.push(problem.at(filled.row.clone(), "here").help("give it a WCET"));
             return None;
         }
+        if is_once && task.deadline == Duration::ZERO {
+            self.background.push((name, filled.row.clone()));
+            return None;
+        }
         Some(Row {
             is_once,
             has_rank: texts.contains_key("rank"),

@@ -5,7 +5,7 @@
 //! | `id` | name |
 //! | `period`, `deadline`, `wcet` of a periodic task | period, deadline, execution time |
 //! | `activation`, `deadline`, `wcet` of a sporadic task | a single job at this time |
-//! | `real-time="false"` | a single job without a deadline; a periodic task has the deadline of its period |
+//! | `real-time="false"` | left out: it gives way to all others |
 //! | `pe`, `speed` | a CPU and its speed |
 //! | `end` of the time | length of the run |
 //! | `algorithm` EDF, GEDF, PEDF | the policy ([`Loaded::policy`](crate::Loaded::policy)) |
@@ -19,7 +19,7 @@ use crate::once::{self, Once};
 use crate::problem::{Problems, Span};
 use layland_model::{
     CpuId, Duration, Field, Index, OnMiss, ParseTimeError, Platform, Rate, Service, Speed, System,
-    Task,
+    Task, counted,
 };
 
 const LOST: &str = "layland::schedsim::lost";
@@ -35,12 +35,13 @@ const NAMES: &[(Field, &[&str])] = &[
 
 /// The content of a file: the tasks, the length of the run, the policy that corresponds to its
 /// scheduler, and the span of each task.
-type Found = (System, Option<Duration>, Option<&'static str>, Vec<Span>);
+type WithRun = (System, Option<Duration>, Option<&'static str>, Vec<Span>);
 
 /// Reads a file. Returns `None` after reporting errors.
-pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<Found> {
+pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<WithRun> {
     let root = parse(text, problems)?;
-    let mut reader = Reader { attributes: Attributes { problems }, host, without_unit: None };
+    let mut reader =
+        SchedsimReader { attributes: Attributes { problems }, host, without_unit: None };
     let platform = reader.platform(&root);
     let software: Vec<&Element> = root.all("software").collect();
     let elements: Vec<&Element> =
@@ -51,6 +52,17 @@ pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<F
         return None;
     }
     let mut once = Vec::new();
+    let is_kept = |element: &&Element| is_real_time(element);
+    let left_out = elements.iter().filter(|element| !is_kept(element)).count();
+    let elements: Vec<&Element> = elements.into_iter().filter(is_kept).collect();
+    if left_out > 0 {
+        let message = format!(
+            "{} left out: what is not real-time has no deadline, and gives way to all others",
+            counted(left_out as u64, "task"),
+        );
+        let help = "a server serves it sooner: write a task with `budget` in a task-set file";
+        reader.attributes.warn(LOST, root.span.clone(), message, help);
+    }
     let tasks: Vec<Option<Task>> =
         (0..).zip(&elements).map(|(rank, element)| reader.task(element, rank, &mut once)).collect();
     let until = reader.until(&root);
@@ -76,14 +88,20 @@ pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<F
     Some((system, until, policy, spans))
 }
 
-struct Reader<'p> {
+/// Returns true for a task that is real-time. Early versions write `realtime`, and leave it out.
+fn is_real_time(element: &Element) -> bool {
+    let real_time = ["real-time", "realtime"].iter().find_map(|name| element.attribute(name));
+    real_time.is_none_or(|value| value.value.trim() != "false")
+}
+
+struct SchedsimReader<'p> {
     attributes: Attributes<'p>,
     host: &'p Host,
     /// The first number, if the user has not set its unit.
     without_unit: Option<Span>,
 }
 
-impl Reader<'_> {
+impl SchedsimReader<'_> {
     fn time(&mut self, attribute: &Attribute) -> Option<Duration> {
         match self.host.time(attribute.value.trim()) {
             Ok(time) => Some(time),
@@ -163,16 +181,12 @@ impl Reader<'_> {
     }
 
     fn task(&mut self, element: &Element, rank: i64, once: &mut Vec<Once>) -> Option<Task> {
-        // Early versions write `realtime`, and leave it out.
-        let real_time = ["real-time", "realtime"].iter().find_map(|name| element.attribute(name));
-        let is_real_time = real_time.is_none_or(|value| value.value.trim() != "false");
         let name = self.attributes.required(element, "id").map(|id| id.value.trim().to_owned());
         let mut time = |name: &str| {
             let attribute = self.attributes.required(element, name)?;
             self.time(attribute)
         };
-        let wcet = time("wcet");
-        let deadline = if is_real_time { time("deadline").map(Some) } else { Some(None) };
+        let (wcet, deadline) = (time("wcet"), time("deadline"));
         let kind = element.attribute("type").map_or("periodic", |kind| kind.value.trim());
         let (period, offset) = match kind {
             "periodic" => (time("period"), Some(Duration::ZERO)),
@@ -184,11 +198,6 @@ impl Reader<'_> {
                 return None;
             }
         };
-        if kind == "periodic" && !is_real_time {
-            let message = "a task that is not real-time gets the deadline of its period".to_owned();
-            let help = "leave it out, if its response does not matter";
-            self.attributes.warn(LOST, element.span.clone(), message, help);
-        }
         let follows = element.attribute("dependencies").filter(|on| on.value.trim() != "0");
         if let Some(follows) = follows {
             let message = "dependencies are lost: jobs are released by time alone".to_owned();
@@ -200,7 +209,7 @@ impl Reader<'_> {
             once.push(Once { task: usize::try_from(rank).ok()?, deadline });
         }
         Some(Task {
-            deadline: deadline.unwrap_or(period),
+            deadline,
             offset: offset?,
             on_miss: OnMiss::Continue,
             rank,

@@ -1,5 +1,7 @@
 //! The files that people have, one small file of each kind: recognized by its content whatever its
 //! name, and read as the expected set or refused with the expected message.
+//!
+//! Long because the expectation about every file is here.
 
 use layland_config::{Columns, Foreign, Format, Host, Kind, Unit, read};
 use layland_model::*;
@@ -337,9 +339,13 @@ fn a_row_without_a_period_is_a_single_job() {
         (
             &*table,
             Format::Csv,
-            &["`log` has no deadline", "`idle` is left out: it never executes"][..],
+            &["`log` is left out: it has no deadline", "`idle` is left out: it never executes"][..],
         ),
-        (schedsim, Format::Schedsim, &["`p-edf` assigns CPUs by utilization", "noises"][..]),
+        (
+            schedsim,
+            Format::Schedsim,
+            &["`p-edf` assigns CPUs by utilization", "noises", "1 task left out"][..],
+        ),
     ] {
         assert_eq!(Kind::of("a", text.as_bytes(), &host(None)), Kind::Set(format));
         let loaded = read("a", text.as_bytes(), format, &host(None));
@@ -349,12 +355,11 @@ fn a_row_without_a_period_is_a_single_job() {
         let of = |name: &str, offset, wcet, period, deadline, jobs| {
             ((name.to_owned(), offset, wcet, period, deadline), jobs)
         };
-        // The hyperperiod of the others is 36 ms, and 10 (36 + 7 + 1 + 2) is 460.
+        // The hyperperiod of the others is 36 ms.
         let right = [
             of("pump", 0, 3, 9, 8, None),
             of("fan", 0, 2, 12, 12, None),
-            of("alarm", 5, 1, 36, 4, Some(1)),
-            of("log", 7, 2, 468, 468, Some(1)),
+            of("alarm", 5, 1, 3_600, 4, Some(1)),
         ];
         assert_eq!(tasks, right, "{format}");
         for warning in warnings {
@@ -398,9 +403,10 @@ fn lines_of_kinds_are_tasks_and_a_server() {
         ExecutionModel::List(vec![Service::from_ms(2), Service::from_ms(4)])
     );
     // Without a server the jobs give way to the others.
-    let alone = read("a", b"P 0 3 9\nA 2 4\n", Format::Plain, &host(None)).expect("a set").system;
-    let tasks: Vec<_> = alone.tasks.values().map(parameters).collect();
-    assert_eq!(tasks, [of("T1", 0, 3, 9, 9), of("A1", 2, 4, 153, 153)]);
+    let alone = read("a", b"P 0 3 9\nA 2 4\n", Format::Plain, &host(None)).expect("a set");
+    let tasks: Vec<_> = alone.system.tasks.values().map(parameters).collect();
+    assert_eq!(tasks, [of("T1", 0, 3, 9, 9)]);
+    assert!(alone.warnings.plain().contains("aperiodic jobs are left out"));
     for (text, message) in [
         (
             "P 0 3 9\nS 1 5\nS 1 5\n",
@@ -413,7 +419,7 @@ fn lines_of_kinds_are_tasks_and_a_server() {
         let report = read("a", text.as_bytes(), Format::Plain, &host(None)).unwrap_err();
         assert_eq!(report.problems[0].message, message, "{text}");
     }
-    // Names of one letter are no kinds.
+    // Names of one letter are names.
     for text in ["P 3 9 8\nD 2 12 12\n", "P 3 9\nQ 2 12\n"] {
         let kind = Kind::of("a.txt", text.as_bytes(), &host(None));
         assert_eq!(kind, Kind::Set(Format::Table), "{text}");

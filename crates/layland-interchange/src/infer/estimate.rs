@@ -1,4 +1,6 @@
 //! Estimates the task that one thread implements, and how reliable the estimate is.
+//!
+//! Long because the parts of an estimate are derived from one list of jobs.
 
 use super::arrivals::{
     Arrivals, Merged, Pattern, after_long_start, ahead, arrivals, few, merged, steady,

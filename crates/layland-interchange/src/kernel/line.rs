@@ -1,4 +1,6 @@
 //! Parses one line of a kernel trace, in any dialect. Allocates only the list of events.
+//!
+//! Long because every dialect of every event is here.
 
 use super::import::ReadError;
 use super::marker::{Marker, MarkerError, cpu_id};

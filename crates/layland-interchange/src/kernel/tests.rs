@@ -73,7 +73,7 @@ fn the_latency_format_says_the_same() {
     assert_eq!(latency.trace, expected.trace);
     assert_eq!((latency.lost, latency.wakes), (expected.lost, expected.wakes));
     assert_eq!(latency.dialect, Dialect::Tracefs);
-    // Without a mark, or with a word in place of the time, a line is no event.
+    // The mark, the time or the CPU is missing.
     for line in ["a-7 1d..2. 12us: sched_switch: x", "a-7 1d..2. us : y: z", "a-7 d..2. 1us : y: z"]
     {
         assert!(read(&format!("{line}\n"), &of(&system)).is_err(), "{line}");

@@ -22,6 +22,8 @@
 //!
 //! The execution of a job is the time since its `Run`, unless the engine reports otherwise
 //! (`Measured`).
+//!
+//! Long because the order of one instant is one function, and the jobs that it keeps are beside it.
 
 use super::order::Order;
 use crate::shell::Alarm;

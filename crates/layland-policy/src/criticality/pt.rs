@@ -21,8 +21,8 @@ use std::collections::BTreeSet;
 
 /// Fixed task priorities over deferrable servers.
 ///
-/// A job is there for most of its period, so that most tasks have one at any time. What a decision
-/// needs is kept in order: the next slices by time, and the jobs with budgets by priority. Both follow
+/// A job is there for most of its period, so that most tasks have one at any time. A decision needs
+/// the next slices by time and the jobs with budgets by priority: both are kept in order. They follow
 /// from the jobs.
 #[derive(Clone, Debug)]
 pub struct Transformed {

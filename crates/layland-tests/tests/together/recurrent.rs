@@ -95,7 +95,7 @@ fn a_run_that_recurs_has_the_figures_of_the_run_event_by_event() {
     assert!(counts.len() > 30 && late > 50, "{late} of {counts:?}");
 }
 
-/// What the test above compares is not twice the same: event by event this run takes minutes.
+/// The test above does not compare a run with itself: event by event this one takes minutes.
 #[test]
 fn a_run_of_a_hundred_million_hyperperiods_is_a_short_one() {
     let task = |name, wcet, period| {

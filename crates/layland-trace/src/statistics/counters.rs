@@ -1,4 +1,6 @@
 //! [`Counters`]: integers per task and CPU, updated during a run.
+//!
+//! Long because each counter is updated, extrapolated and summed here.
 
 use crate::{Halts, Job, JobEnd, JobRecord, Mark, Recorder, Segment, Totals};
 use layland_model::{CpuId, CpuMap, Duration, IdVec, Index, JobId, Service, TaskId, TaskMap, Time};

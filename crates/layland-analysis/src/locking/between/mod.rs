@@ -284,7 +284,7 @@ pub(super) fn whole<W>(
             let task = &tasks[task];
             let reason = match why {
                 Unbounded::Search(Diverged::Beyond { reached, .. }) => {
-                    within(task, reached.ns(), false).at_least()
+                    within(task, reached.ns(), false).of_bound_at_least()
                 }
                 Unbounded::Search(Diverged::GaveUp(why)) => Reason::GaveUp(why),
                 Unbounded::Search(Diverged::Overload) => {

@@ -327,7 +327,9 @@ fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
         {
             found = response_time(&unblocked(task), higher, D_i);
             if found.is_ok() {
-                open.get_or_insert_with(|| response_reason(group, id, reached, D_i, false));
+                open.get_or_insert_with(|| {
+                    response_reason(group, id, reached, D_i, false).of_bound_at_least()
+                });
                 continue;
             }
         }
