@@ -260,14 +260,16 @@ WHERE = {"place": ("greedy", "locality")}
 PREEMPTIVE = {"nonpreemptive": OFF}
 LOCKS = ("none", "pip", "pcp", "ipcp", "mpcp", "dpcp", "fmlp+", "msrp")
 SHARE = r"[0-9]{1,30}([.][0-9]{1,30}|/0*[1-9][0-9]{0,29})?"
+TIME = r"[0-9]{1,30}([.][0-9]{1,30})? ?(ns|us|ms|s)"
 QUEUES = {"tie": ("running", "rank", "fifo"), "lag_reset": ON + OFF, "start": r"[0-9+]*"}
 # Of threads that are placed by other rules nothing is shown.
 PRINTED = {"limit": "1(/1)?", "place": ("printed",), "fit": ("first",)}
 # No analysis covers changes while the system runs, so that the versions of the kernel make no difference.
 RESERVED = {
     **QUEUES, "ac": ON + OFF, "limit": SHARE, "exhaust": ("throttle",), "grub": ON + OFF, "umax": SHARE,
-    "lend": ("domain", "cpu", "parallel"), "arith": ("exact", "kernel"), "grub_pa": OFF,
+    "lend": ("domain", "cpu", "parallel"), "arith": ("exact", "kernel"), "grub_pa": OFF, "fair": SHARE,
 }  # fmt: skip
+REPAIRED = {"throttle": ("all", "waiting"), "throttle_cost": TIME, "slack": ON + OFF}
 KERNEL = {
     "kernel": ("5.4", "6.12", "6.18", "7.2"), "setattr_tardy": ("keep", "restart"), "capacity": ON + OFF,
     "affinity_tardy": ("keep", "moved", "any"), "affinity_early": ("keep", "wake-up"),
@@ -292,7 +294,7 @@ POLICIES = {
     "c-fl": {**SIZED, **WHERE},
     "federated": {"sizing": ("graham", "long", "path", "order", "chains", "order-chains", "li")},
     "dl": {**RESERVED, **KERNEL},
-    "dl-sp": RESERVED,
+    "dl-sp": {**RESERVED, **REPAIRED},
     "apedf": {**QUEUES, "fallback": ON + OFF, **PRINTED},
     "a2pedf": {**QUEUES, "fallback": ON + OFF, **PRINTED},
     # Tasks that are packed by hand may not fit.
@@ -472,6 +474,7 @@ def threads(spec, system, tasks, answer):
     need(earlier or as_given, "deadlines are either all earlier or none")
     budgets = all(a.C == b.budget for a, b in zip(tasks, system.tasks))
     reclaims = spec.on("grub") and any(task.reclaims for task in system.tasks)
+    costs = time(spec.option("throttle_cost", "0 ns")) > 0
     if answer["verdict"] == "yes":
         admission(spec, system)
         need(all(task.J == 0 for task in tasks), "with jitter a server goes on with an old deadline")
@@ -480,10 +483,12 @@ def threads(spec, system, tasks, answer):
             need(budgets and as_given, "with reclaiming the budgets count, and deadlines as they are")
             reclaiming(spec, system, tasks)
         need(reclaims or earlier or one_each or spec.name != "dl", "a server may be bypassed")
+        need(earlier or not costs, "a late server may be throttled")
         for a, b in zip(tasks, system.tasks):
             need(a.C == b.budget or b.kind != "hog", "a hog uses its budget")
     else:
         need(one_each and all(a.C == b.C for a, b in zip(tasks, system.tasks)), "a no needs WCETs on one CPU")
+        need(not costs, "a late server may be throttled")
 
 
 def is_asked(spec):
@@ -495,8 +500,11 @@ def admission(spec, system):
     """No thread is turned away."""
     if not is_asked(spec):
         return
-    limit = Fraction(spec.option("limit", "19/20"))
+    limit = Fraction(spec.option("limit", "19/20")) - Fraction(spec.option("fair", "0"))
     rate = lambda tasks: sum(Fraction(task.budget, task.T) for task in tasks)
+    cost = time(spec.option("throttle_cost", "0 ns"))
+    for task in system.tasks if spec.on("slack") else ():
+        need(len(task.allowed) == 1 or task.budget + cost < task.T, "admission control turns a thread away")
     for at, cluster in enumerate(system.clusters):
         inside = [task for task in system.tasks if task.cluster == at]
         need(rate(inside) <= limit * len(cluster), "admission control turns a thread away")

@@ -60,6 +60,8 @@ example5_adversary() {
     on 1-3 -d "${1:-500}" -m adversary "tau2:${2:-2}:2:-:hog:0:1" "tau4:${2:-2}:2:-:hog:0:3" \
         tau1:2:6:1:ctl tau3:1:6:2:ctl tau5:2:6:3:ctl
 }
+# The two migrating threads alone: what they fall behind by is the work of the kernel itself.
+example5_alone() { on 1-3 -d "${1:-500}" tau2:2:2:-:hog:0:1 tau4:2:2:-:hog:0:3; }
 # A migrating thread is pushed to the CPU of a thread with an earlier deadline. Offset: all enter first.
 example6() { on 1-2 -d 30 tau1:10:70:1:per:7 tau2:10:50:2:per:7 tau3:5:10:-:hog:0:1; }
 # A thread asks for the CPU where the migrating thread is.
@@ -89,6 +91,28 @@ example3() {
 example4() {
     on 1-2 -u 1000 -d 2540 -p 1000 tau1:63:100:-:per:0:0:127 tau2:63:100:-:per:0:0:127 \
         tau3:63:100:-:self:0:1
+}
+
+# forced COMMAND..: runs it, and prints how often late threads were throttled all the same, and for how long
+# they were away until they ran again, by the tracepoint of the patches.
+forced() {
+    trace=/sys/kernel/tracing
+    echo >$trace/trace
+    for event in sched_dl_forced sched_switch; do echo 1 >$trace/events/sched/$event/enable; done
+    "$@"
+    for event in sched_dl_forced sched_switch; do echo 0 >$trace/events/sched/$event/enable; done
+    busybox awk '
+        { for (i = 2; i <= NF; i++) {
+            if ($i == "sched_dl_forced:" && $(i + 3) == "step=0") {
+                pid = $(i + 1); sub("pid=", "", pid); begin[pid] = $(i - 1) + 0
+            }
+            if ($i == "sched_switch:") at = $(i - 1) + 0
+            if ($i ~ /^next_pid=/) {
+                pid = $i; sub("next_pid=", "", pid)
+                if (pid in begin) { count++; away += at - begin[pid]; delete begin[pid] }
+            }
+        } }
+        END { printf "forced count=%d away_us=%d\n", count, away * 1000000 }' $trace/trace
 }
 
 # The sums of bandwidth by which the kernel admits, in 2^-20 of a CPU: total_bw of each CPU's root domain,

@@ -118,6 +118,7 @@ fn shows(reason: &Reason) -> bool {
         | Reason::PriorityOrder(_)
         | Reason::AcceptedBy(_)
         | Reason::MayBeLate(_)
+        | Reason::StaysLate(_)
         | Reason::DoesNotFit(..)
         | Reason::Holds(_)
         | Reason::JobPattern { .. }

@@ -227,6 +227,8 @@ pub enum Reason {
     NoBound(TaskId, Diverged),
     /// The test, among several tried, that accepts.
     AcceptedBy(&'static str),
+    /// Tasks that do not catch up once they are late, because of what it costs to throttle them.
+    StaysLate(Vec<TaskId>),
     /// Jobs of this task may be late, as far as the test can decide.
     MayBeLate(TaskId),
     /// These CPUs cannot take this task's load there in addition to their own.
@@ -362,6 +364,13 @@ impl Reason {
                 format!("the response time of {} has no bound: {diverged}", name(task))
             }
             Reason::AcceptedBy(test) => format!("{test} accepts"),
+            Reason::StaysLate(tasks) => {
+                format!(
+                    "(3) once late, {} would not catch up: migrating tasks have to leave more of their periods \
+                     than a forced throttle costs",
+                    names(tasks)
+                )
+            }
             Reason::MayBeLate(task) => {
                 format!("no bound could be found for the tardiness of {}", name(task))
             }
@@ -393,6 +402,7 @@ impl Reason {
             Reason::DoesNotFit(task, cpus) => (Some(*task), Some(cpus)),
             Reason::NoBound(task, _) | Reason::MayBeLate(task) => (Some(*task), None),
             Reason::NoneCanBeLowest(tasks) => (tasks.last().copied(), None),
+            Reason::StaysLate(tasks) => (tasks.first().copied(), None),
             Reason::Partition(_)
             | Reason::Split(_)
             | Reason::NotPartitioned(_)

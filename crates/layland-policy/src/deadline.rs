@@ -17,12 +17,15 @@ pub mod semi_partitioned;
 pub mod server;
 mod sorted;
 
-pub use options::KernelOptions;
+pub use options::{KernelOptions, Throttle};
 pub use runqueues::{Threads, Tie};
 
 use crate::info::{OptionInfo, PolicyInfo, Values};
 use layland_model::{Algorithm, Citation};
-use options::{QUEUE_TIES, exhaust, grub, grub_pa, lag_reset, start, tie, umax};
+use options::{
+    QUEUE_TIES, exhaust, fair, grub, grub_pa, lag_reset, slack, start, throttle, throttle_cost,
+    tie, umax,
+};
 use parameters::CONSTRAINED;
 
 /// Abeni and Buttazzo 1998.
@@ -99,6 +102,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             Values::Switch,
         ),
         admission::limit(),
+        fair(),
         kernel::kernel(),
         kernel::setattr_tardy(),
         kernel::affinity_tardy(),
@@ -131,6 +135,10 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             Values::Switch,
         ),
         admission::limit(),
+        fair(),
+        slack(),
+        throttle(),
+        throttle_cost(),
         exhaust(),
         grub(),
         umax(),

@@ -7,6 +7,20 @@
 //! | (1) | every cluster | the utilizations of its tasks sum to at most `limit * CPUs` |
 //! | (2) | every CPU | the utilizations of the tasks that may use only this CPU sum to at most `limit` |
 //!
+//! Each CPU may have reserved bandwidth for ordinary threads, as Linux has since 6.8 (its fair
+//! servers): this counts in (1) and in (2), like a task that may use this CPU only.
+//!
+//! A third condition is not in the paper, which has no costs. A task that migrates and is late is
+//! throttled at the end of each budget, and this takes time. It catches up only if it leaves more of
+//! its period than that:
+//!
+//! | condition | of | meaning |
+//! |---|---|---|
+//! | (3) | every task that migrates | `C + cost < T` |
+//!
+//! [`Terms`] say whether (3) is enforced. Where it is not, tasks that break it are named beside the
+//! verdict ([`Reason::StaysLate`]).
+//!
 //! Linux tests (1) and requires affinities to be whole clusters: [`global`]. The semi-partitioned
 //! patch also admits tasks with one CPU, and tests (2): [`semi_partitioned`]. Utilizations are
 //! those of the reservations (`budget` if given); equality is accepted. The kernel rounds;
@@ -17,9 +31,9 @@ use crate::Citation;
 use crate::group::{Group, together};
 use crate::{
     Certify, Decide, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject,
-    TestKind,
+    TestKind, Verdict,
 };
-use layland_model::{Algorithm, CpuSet, Rate, RateSum, System, Task};
+use layland_model::{Algorithm, CpuSet, Duration, Rate, RateSum, System, Task, TaskId};
 
 /// The share of each CPU that real-time tasks may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +42,38 @@ pub enum Limit {
     Off,
     /// `sched_rt_runtime_us / sched_rt_period_us`.
     Share(Rate),
+    /// A share of which each CPU has reserved some for ordinary threads.
+    Beside {
+        /// `sched_rt_runtime_us / sched_rt_period_us`.
+        share: Rate,
+        /// The bandwidth of the fair server of each CPU.
+        fair: Rate,
+    },
+}
+
+impl Limit {
+    /// Returns the bandwidth that tasks may have on CPUs of this capacity, and this number; `None` if
+    /// there is no limit.
+    fn bound(&self, capacity: &Rate, cpus: i64) -> Option<Rate> {
+        match self {
+            Limit::Off => None,
+            Limit::Share(share) => Some(share * capacity),
+            Limit::Beside { share, fair } => {
+                Some((&(share * capacity) - &(fair * &Rate::whole(cpus))).max(Rate::ZERO))
+            }
+        }
+    }
+}
+
+/// The terms of semi-partitioned admission.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The limit of conditions (1) and (2).
+    pub limit: Limit,
+    /// The time that a forced throttle costs.
+    pub throttle_cost: Duration,
+    /// True if condition (3) is enforced.
+    pub needs_slack: bool,
 }
 
 impl Default for Limit {
@@ -62,7 +108,7 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "that the kernel turns threads away is a rule of its own, and no missed deadline",
     ),
-    decide: Decide::by(|system| both_conditions(system, &Limit::default())),
+    decide: Decide::by(|system| on_terms(system, &Terms::default())),
 };
 
 /// Tests whether Linux admits all tasks: condition (1).
@@ -158,8 +204,76 @@ pub fn global_by_capacity(system: &System, limit: &Limit) -> Result<Finding, Ref
 /// # Errors
 /// Returns a refusal if a task may use some CPUs of its cluster, but neither all nor one.
 pub fn semi_partitioned(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
+    semi_partitioned_on(system, &Terms { limit: limit.clone(), ..Terms::default() })
+}
+
+/// [`semi_partitioned`] on these terms.
+///
+/// ```
+/// use layland_analysis::{Verdict, deadline::admission::{Limit, Terms, semi_partitioned_on}};
+/// use layland_model::{Duration, Rate, Service, System, Task};
+/// // Example 5 of Tang et al.: 2.833 of 2.85.
+/// let tasks = [(2, 6, Some("0")), (2, 2, None), (1, 6, Some("1")), (2, 2, None), (2, 6, Some("2"))];
+/// let tasks = tasks.map(|(c, t, cpu)| Task {
+///     affinity: cpu.map(|cpu| cpu.parse().unwrap()),
+///     ..Task::implicit("tau", Service::from_ms(c), Duration::from_ms(t))
+/// });
+/// let system = System::new(3, tasks.to_vec());
+/// let verdict = |terms| semi_partitioned_on(&system, &terms).unwrap().verdict;
+/// let terms = Terms::default();
+/// assert_eq!(verdict(terms.clone()), Verdict::Yes);
+/// // With a fair server of 5 % on each CPU, which leaves 2.7 ..
+/// let limit = Limit::Beside { share: Rate::new(19, 20), fair: Rate::new(1, 20) };
+/// assert_eq!(verdict(Terms { limit, ..terms.clone() }), Verdict::No);
+/// // .. and where tasks must be able to catch up.
+/// assert_eq!(verdict(Terms { needs_slack: true, ..terms }), Verdict::No);
+/// ```
+///
+/// # Errors
+/// Returns a refusal if a task may use some CPUs of its cluster, but neither all nor one.
+pub fn semi_partitioned_on(system: &System, terms: &Terms) -> Result<Finding, Refusal> {
     Assumption::check_all(SEMI_PARTITIONED.assumptions, system)?;
-    Ok(both_conditions(system, limit))
+    Ok(on_terms(system, terms))
+}
+
+fn on_terms(system: &System, terms: &Terms) -> Finding {
+    let mut finding = both_conditions(system, &terms.limit);
+    let late = stays_late(system, terms.throttle_cost);
+    let is_turned_away = terms.needs_slack && terms.limit != Limit::Off && !late.is_empty();
+    if is_turned_away {
+        if finding.verdict == Verdict::Yes {
+            finding.reasons.clear();
+        }
+        finding.verdict = Verdict::No;
+    }
+    if !late.is_empty() && (is_turned_away || finding.verdict == Verdict::Yes) {
+        finding.reasons.push(Reason::StaysLate(late));
+    }
+    finding
+}
+
+/// Returns the tasks that do not catch up once they are late, if a forced throttle costs this much:
+/// those that migrate, with `C + cost >= T` (condition (3)).
+///
+/// A late job of such a task ends at least `C + cost` after the one before: the CPU is taken from the
+/// task for `cost` at the end of each budget (Tang et al. 2021, Section 4.1; about 100 us in
+/// Linux, in an emulator). Without costs only tasks that need all of a CPU are named: any cost
+/// keeps them late.
+///
+/// ```
+/// use layland_analysis::deadline::admission::stays_late;
+/// use layland_model::{Duration, Service, System, Task, TaskId};
+/// let task = |us| Task::implicit("tau", Service::from_us(us), Duration::from_ms(20));
+/// let system = System::new(3, vec![task(20_000), task(19_960), task(19_600)]);
+/// assert_eq!(stays_late(&system, Duration::ZERO), [TaskId(0)]);
+/// assert_eq!(stays_late(&system, Duration::from_us(50)), [TaskId(0), TaskId(1)]);
+/// ```
+pub fn stays_late(system: &System, cost: Duration) -> Vec<TaskId> {
+    let stays = |&(id, task): &(TaskId, &Task)| {
+        task.reservation().at_unit_speed() + cost >= task.period
+            && system.allowed_cpus(id).len() > 1
+    };
+    system.tasks.iter().filter(stays).map(|(id, _)| id).collect()
 }
 
 pub(crate) fn both_conditions(system: &System, limit: &Limit) -> Finding {
@@ -190,10 +304,9 @@ fn reserved(task: &Task) -> Rate {
 fn at_most(group: &Group<'_>, capacity: &Rate, limit: &Limit, what: &'static str) -> Finding {
     let mut sum = RateSum::default();
     group.tasks().for_each(|task| sum.add(&reserved(task)));
-    let (bound, holds) = match limit {
-        Limit::Off => (capacity.clone(), true),
-        Limit::Share(share) => {
-            let bound = share * capacity;
+    let (bound, holds) = match limit.bound(capacity, group.cpu_count()) {
+        None => (capacity.clone(), true),
+        Some(bound) => {
             let holds = sum.fits(&Rate::ZERO, &bound);
             (bound, holds)
         }
@@ -230,11 +343,18 @@ fn to_ratio(runtime: i64, period: i64) -> u128 {
 pub fn kernel<'a>(tasks: impl Iterator<Item = &'a Task>, cpus: &CpuSet, limit: &Limit) -> Finding {
     let total: u128 = tasks.map(kernel_bandwidth).sum();
     let scale = Rate::whole(1 << BW_SHIFT);
-    let (capacity, holds) = match limit {
-        Limit::Off => (u128::MAX, true),
-        Limit::Share(share) => {
-            let per_cpu = (share * &scale).floor().and_then(|share| u128::try_from(share).ok());
-            let capacity = per_cpu.unwrap_or(0) * cpus.len() as u128;
+    let units = |rate: &Rate| {
+        (rate * &scale).floor().and_then(|units| u128::try_from(units).ok()).unwrap_or(0)
+    };
+    let per_cpu = match limit {
+        Limit::Off => None,
+        Limit::Share(share) => Some(units(share)),
+        Limit::Beside { share, fair } => Some(units(share).saturating_sub(units(fair))),
+    };
+    let (capacity, holds) = match per_cpu {
+        None => (u128::MAX, true),
+        Some(per_cpu) => {
+            let capacity = per_cpu * cpus.len() as u128;
             (capacity, total <= capacity)
         }
     };

@@ -303,6 +303,7 @@ fn of_reason<'a>(reason: &Reason, system: &'a System) -> Vec<Compared<'a>> {
         | Reason::PriorityOrder(_)
         | Reason::AcceptedBy(_)
         | Reason::MayBeLate(_)
+        | Reason::StaysLate(_)
         | Reason::DoesNotFit(..)
         | Reason::Holds(_)
         | Reason::JobPattern { .. }

@@ -106,6 +106,7 @@ impl Theory {
         let is_edf = algorithm.ordered().is_some_and(|(_, order)| order == Order::Deadline)
             || threads.is_some_and(|options| {
                 !views::is_another_theory(&System::new(1, Vec::new()), &options)
+                    && options.throttle_cost == Duration::ZERO
             });
         let spec = match placing {
             Placing::OneCpu(_) => given(spec),

@@ -1,8 +1,8 @@
 //! The admission control of the kernel.
 
-use layland_analysis::deadline::admission::{self as bandwidth, Limit};
+use layland_analysis::deadline::admission::{self as bandwidth, Limit, Terms};
 use layland_analysis::{Finding, Refusal, Verdict};
-use layland_model::{Algorithm, System};
+use layland_model::{Algorithm, Rate, System};
 use layland_policy::deadline::KernelOptions;
 
 /// Checks admission control with the limit of the policy, or with the default one. If the policy
@@ -13,9 +13,15 @@ pub(super) fn admission(
     options: &KernelOptions,
 ) -> Result<Finding, Refusal> {
     let semi_partitioned = algorithm == Algorithm::SemiPartitionedDeadline;
-    let limit = Limit::Share(options.stated_limit.clone());
+    let share = options.stated_limit.clone();
+    let limit = if options.fair == Rate::ZERO {
+        Limit::Share(share)
+    } else {
+        Limit::Beside { share, fair: options.fair.clone() }
+    };
     let mut finding = if semi_partitioned {
-        bandwidth::semi_partitioned(system, &limit)
+        let (throttle_cost, needs_slack) = (options.throttle_cost, options.needs_slack);
+        bandwidth::semi_partitioned_on(system, &Terms { limit, throttle_cost, needs_slack })
     } else if options.adds_up_capacities {
         bandwidth::global_by_capacity(system, &limit)
     } else {

@@ -161,7 +161,9 @@ impl<'a> Plan<'a> {
             views.into_iter().map(|view| Seen::of(view, asked.memo)).collect();
         views[0].has_ties_by_rank = has_ties_by_rank(&rule);
         // A job that would be late is aborted, so bounds above the deadline bound no completion.
-        if algorithm == Algorithm::Efdf {
+        let has_no_bounds_of_late = algorithm == Algorithm::Efdf
+            || threads.as_ref().is_some_and(|options| !views::has_bounds_of_late(options));
+        if has_no_bounds_of_late {
             views[0].bounds = Bounds::InTime;
         }
         let views = views;

@@ -91,8 +91,8 @@ impl Rules for A2pEdf {
         }
     }
 
-    fn bypasses(&self) -> bool {
-        self.0.bypasses()
+    fn bypasses(&self, rq: &RunQueues, p: TaskId) -> bool {
+        self.0.bypasses(rq, p)
     }
     fn woken(&mut self, rq: &mut RunQueues, p: TaskId) {
         self.0.woken(rq, p);

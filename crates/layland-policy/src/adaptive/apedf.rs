@@ -204,7 +204,7 @@ impl ApEdf {
 }
 
 impl Rules for ApEdf {
-    fn bypasses(&self) -> bool {
+    fn bypasses(&self, _rq: &RunQueues, _p: TaskId) -> bool {
         true
     }
     fn woken(&mut self, rq: &mut RunQueues, p: TaskId) {

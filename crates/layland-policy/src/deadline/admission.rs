@@ -2,12 +2,18 @@
 //!
 //! (1) The threads of a cluster have at most `limit` times the number of its CPUs (the sum of their
 //!     speeds, if a policy takes these into account). (2) The threads that may use one CPU only
-//!     have at most `limit` on each CPU. Equality is accepted; all sums are exact.
+//!     have at most `limit` on each CPU. Equality is accepted; all sums are exact. The bandwidth that
+//!     a CPU has reserved for ordinary threads (`fair`) counts in both.
+//!
+//! (3) With `slack=on`, a thread that migrates leaves more of its period than a forced throttle
+//!     costs: `Q + throttle_cost < T`. If it is late, each of its jobs makes up for `T - Q`, less
+//!     that cost.
 
+use super::options::KernelOptions;
 use super::runqueues::RunQueues;
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
-use layland_model::{CpuId, CpuMap, CpuSet, Rate, RateSum, TaskId};
+use layland_model::{CpuId, CpuMap, CpuSet, Duration, Rate, RateSum, TaskId};
 
 pub(crate) fn limit() -> OptionInfo {
     OptionInfo::new(
@@ -33,15 +39,21 @@ pub(crate) struct Admission {
     limit: Option<Rate>,
     /// True if condition (2) is enforced.
     per_cpu: bool,
+    /// The bandwidth of each CPU that is reserved for ordinary threads.
+    fair: Rate,
+    /// The cost of a forced throttle, if condition (3) is enforced.
+    slack: Option<Duration>,
     clusters: Vec<RateSum>,
     partitioned: CpuMap<RateSum>,
 }
 
 impl Admission {
-    pub(crate) fn new(rq: &RunQueues, limit: Option<Rate>, per_cpu: bool) -> Admission {
+    pub(crate) fn new(rq: &RunQueues, options: &KernelOptions, per_cpu: bool) -> Admission {
         Admission {
-            limit,
+            limit: options.limit.clone(),
             per_cpu,
+            fair: options.fair.clone(),
+            slack: options.needs_slack.then_some(options.throttle_cost),
             clusters: vec![RateSum::default(); rq.clusters.len()],
             partitioned: CpuMap::filled(RateSum::default(), rq.curr.len()),
         }
@@ -51,32 +63,60 @@ impl Admission {
         self.limit.is_some()
     }
 
+    /// Returns the bandwidth on some CPUs that threads may have.
+    fn bound(&self, rq: &RunQueues, limit: &Rate, cpus: &CpuSet) -> Rate {
+        let fair = &self.fair * &Rate::whole(cpus.len() as i64);
+        (&(limit * &rq.capacity(cpus)) - &fair).max(Rate::ZERO)
+    }
+
+    /// Returns the end of a sentence about a limit.
+    fn less_fair(&self) -> &'static str {
+        if self.fair == Rate::ZERO { "" } else { ", less what ordinary threads have reserved" }
+    }
+
     fn cluster_fits(&self, rq: &RunQueues, cluster: usize, u: &Rate) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        let bound = limit * &rq.capacity(&rq.clusters[cluster]);
+        let bound = self.bound(rq, limit, &rq.clusters[cluster]);
         if self.clusters[cluster].fits(u, &bound) {
             return Ok(());
         }
         Err(Refusal::busy(format!(
             "admission control, condition (1): the tasks of cluster {cluster} have a utilization of {:.3} and \
-             may have {:.3}, the limit times its CPUs; {:.3} more do not fit",
+             may have {:.3}, the limit times its CPUs{}; {:.3} more do not fit",
             self.clusters[cluster].to_f64(),
             bound.to_f64(),
+            self.less_fair(),
             u.to_f64(),
         )))
     }
 
     fn cpu_fits(&self, cpu: CpuId, u: &Rate) -> Result<(), Refusal> {
         let Some(limit) = self.limit.as_ref().filter(|_| self.per_cpu) else { return Ok(()) };
-        if self.partitioned[cpu].fits(u, limit) {
+        let bound = (limit - &self.fair).max(Rate::ZERO);
+        if self.partitioned[cpu].fits(u, &bound) {
             return Ok(());
         }
         Err(Refusal::busy(format!(
             "admission control, condition (2): the tasks partitioned on CPU {cpu} have a utilization of {:.3} \
-             and may have {:.3}; {:.3} more do not fit",
+             and may have {:.3}{}; {:.3} more do not fit",
             self.partitioned[cpu].to_f64(),
-            limit.to_f64(),
+            bound.to_f64(),
+            self.less_fair(),
             u.to_f64(),
+        )))
+    }
+
+    fn catches_up(&self, rq: &RunQueues, p: TaskId) -> Result<(), Refusal> {
+        let Some(cost) = self.slack.filter(|_| self.limit.is_some()) else { return Ok(()) };
+        let thread = &rq.threads[p];
+        let (budget, period, _) = thread.server.parameters();
+        let left = period - budget.at_unit_speed();
+        if !thread.migrates || left > cost {
+            return Ok(());
+        }
+        Err(Refusal::busy(format!(
+            "admission control, condition (3): the task migrates and leaves {left:#} of its period, and a forced \
+             throttle costs {cost:#}: it would not catch up once it is late"
         )))
     }
 
@@ -87,6 +127,7 @@ impl Admission {
         if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
             self.cpu_fits(cpu, &thread.u)?;
         }
+        self.catches_up(rq, p)?;
         self.add(rq, p);
         Ok(())
     }
@@ -115,7 +156,7 @@ impl Admission {
         cpus: &CpuSet,
     ) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        if self.clusters[cluster].fits(&Rate::ZERO, &(limit * &rq.capacity(cpus))) {
+        if self.clusters[cluster].fits(&Rate::ZERO, &self.bound(rq, limit, cpus)) {
             return Ok(());
         }
         let cpus = cpus.len();

@@ -57,7 +57,7 @@ pub fn dl(system: &System, options: &PolicyOptions) -> Result<Threads<Linux>, Sy
         rq.know_speeds();
     }
     keep_accounts(&mut rq, system, &stated)?;
-    let admission = Admission::new(&rq, stated.limit, false);
+    let admission = Admission::new(&rq, &stated, false);
     Ok(Threads::new(rq, Linux { admission, kernel }))
 }
 
@@ -283,7 +283,7 @@ impl Linux {
 }
 
 impl Rules for Linux {
-    fn bypasses(&self) -> bool {
+    fn bypasses(&self, _rq: &RunQueues, _p: TaskId) -> bool {
         true
     }
 

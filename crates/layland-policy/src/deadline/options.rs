@@ -9,7 +9,7 @@ use super::runqueues::{RunQueues, Tie};
 use crate::Refusal;
 use crate::adaptive::placement::Placement;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
-use layland_model::{Algorithm, CpuId, Rate, System, TaskId};
+use layland_model::{Algorithm, CpuId, Duration, Rate, System, TaskId};
 
 pub(crate) const QUEUE_TIES: &str = "equal deadlines in a queue are decided by the option `tie`; between queues a thread is moved only for an earlier one";
 
@@ -25,10 +25,55 @@ pub(crate) fn tie() -> OptionInfo {
 pub(crate) fn lag_reset() -> OptionInfo {
     OptionInfo::new(
         "lag_reset",
-        "on: a server replenished with its deadline still in the past starts again, as in Linux; off \
-           (default)",
+        "on: a server replenished with its deadline still in the past starts again, as in Linux (default with \
+           arith=kernel); off (default otherwise)",
         Values::Switch,
     )
+}
+
+pub(crate) fn throttle() -> OptionInfo {
+    OptionInfo::new(
+        "throttle",
+        "the late servers that are throttled when their budgets are used up: all (default, as in the paper), or \
+           waiting (a server of a migrating thread if another thread waits on its CPU, and every server if a \
+           migrating thread waits in its cluster; the others go on at once)",
+        Values::one_of(["all", "waiting"]),
+    )
+}
+
+pub(crate) fn throttle_cost() -> OptionInfo {
+    OptionInfo::new(
+        "throttle_cost",
+        "the time for which a late server that is throttled stays away (default: none)",
+        Values::Duration,
+    )
+}
+
+pub(crate) fn slack() -> OptionInfo {
+    OptionInfo::new(
+        "slack",
+        "on: admission control refuses a migrating thread that leaves no more of its period than throttle_cost, \
+           because it would not catch up once it is late; off (default)",
+        Values::Switch,
+    )
+}
+
+pub(crate) fn fair() -> OptionInfo {
+    OptionInfo::new(
+        "fair",
+        "the bandwidth that each CPU has reserved for ordinary threads, which admission control counts (1/20 on \
+           Linux since 6.8; default: none)",
+        Values::Rate,
+    )
+}
+
+/// The late servers that are throttled when their budgets are used up (option `throttle` of DL-SP).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttle {
+    /// All of them.
+    All,
+    /// Those whose CPUs have something else to run, or to pull.
+    Waiting,
 }
 
 pub(crate) fn grub_pa() -> OptionInfo {
@@ -82,6 +127,10 @@ pub struct KernelOptions {
     pub limit: Option<Rate>,
     /// The value of `limit`, also while admission control is off.
     pub stated_limit: Rate,
+    /// The bandwidth of each CPU that is reserved for ordinary threads (`fair`).
+    pub fair: Rate,
+    /// True if admission control refuses migrating threads that would not catch up (`slack`).
+    pub needs_slack: bool,
     /// True if admission control adds up the speeds of CPUs, as Linux does since 5.9 (`capacity`).
     pub adds_up_capacities: bool,
     /// The order of equal deadlines in a queue (`tie`).
@@ -90,6 +139,10 @@ pub struct KernelOptions {
     pub start: Option<Vec<CpuId>>,
     /// True if a server that is replenished with its deadline still in the past starts anew (`lag_reset`).
     pub resets_lag: bool,
+    /// The late servers that are throttled (`throttle`).
+    pub throttle: Throttle,
+    /// The time for which they stay away (`throttle_cost`).
+    pub throttle_cost: Duration,
     /// True if a thread goes on with its next deadline when its budget is used up (`exhaust=postpone`).
     pub postpones: bool,
     /// True if threads whose tasks say `reclaim` do reclaim (`grub`).
@@ -131,19 +184,25 @@ impl KernelOptions {
             }
         };
         let exhaust = [("throttle", false), ("postpone", true)];
+        let throttles = [("all", Throttle::All), ("waiting", Throttle::Waiting)];
+        let arith = Arith::of(options)?;
         let ties = [("running", Tie::Running), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
         Ok(KernelOptions {
             limit,
             stated_limit,
+            fair: options.rate("fair")?.unwrap_or(Rate::ZERO),
+            needs_slack: options.switch("slack", false)?,
             adds_up_capacities: Kernel::of(options)?.capacity,
             tie: options.one_of("tie", &ties)?.unwrap_or(Tie::Running),
             start: options.cpus("start")?,
-            resets_lag: options.switch("lag_reset", false)?,
+            resets_lag: options.switch("lag_reset", arith == Arith::Kernel)?,
+            throttle: options.one_of("throttle", &throttles)?.unwrap_or(Throttle::All),
+            throttle_cost: options.duration("throttle_cost")?.unwrap_or(Duration::ZERO),
             postpones: options.one_of("exhaust", &exhaust)?.unwrap_or(false),
             reclaims: options.switch("grub", false)?,
             umax,
             lend: Lend::of(options)?,
-            arith: Arith::of(options)?,
+            arith,
             scales_speeds: options.switch("grub_pa", false)?,
             places_as_printed,
         })
@@ -162,6 +221,7 @@ pub(crate) fn keep_accounts(
     options: &KernelOptions,
 ) -> Result<(), Refusal> {
     rq.postpones = options.postpones;
+    rq.throttle_cost = options.throttle_cost;
     rq.count_in(options.arith);
     if options.scales_speeds {
         rq.scale_speeds(system)?;

@@ -106,6 +106,8 @@ pub(crate) struct RunQueues {
     speeds: CpuMap<Speed>,
     /// True if a server that is used up continues at once with its next deadline.
     pub(crate) postpones: bool,
+    /// The time for which a late server that is throttled stays away.
+    pub(crate) throttle_cost: Duration,
     /// True if CPUs have different speeds and the policy takes them into account.
     knows_speeds: bool,
     /// The arithmetic of budgets.
@@ -165,6 +167,7 @@ impl RunQueues {
             speeds: system.platform.speeds.clone(),
             knows_speeds: false,
             postpones: false,
+            throttle_cost: Duration::ZERO,
             arith: Arith::Exact,
             accounts: None,
             reclaims: false,

@@ -33,7 +33,7 @@ const STEPS_EACH: u64 = 4;
 const OPTIONS_EACH: u64 = 4;
 
 /// Policies with options whose effects the verifier has to know.
-const WITH_OPTIONS: [&str; 36] = [
+const WITH_OPTIONS: [&str; 38] = [
     "p-edf:fit=wf",
     "p-edf:fit=nf",
     "p-edf:fit=bfd:tie=running",
@@ -59,6 +59,8 @@ const WITH_OPTIONS: [&str; 36] = [
     "dl-sp:limit=1/2",
     "dl-sp:grub=on:lend=parallel:umax=9/10",
     "dl-sp:ac=off:exhaust=postpone",
+    "dl-sp:throttle=waiting:fair=1/20",
+    "dl-sp:throttle_cost=50us:slack=on",
     "apedf:fallback=off",
     "run:fit=nf:fill=order",
     "qps:master=edf",

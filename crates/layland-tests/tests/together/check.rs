@@ -460,13 +460,16 @@ fn waits_for_a_later_deadline(system: &System, trace: &Trace) -> Option<String> 
 /// ties and clusters.
 #[test]
 fn threads_keep_what_is_said_of_them() {
-    const SPECS: [(&str, u32); 12] = [
+    const SPECS: [(&str, u32); 15] = [
         ("dl", 30),
         ("dl:tie=fifo", 30),
         ("dl:tie=rank:kernel=7.2", 30),
         ("dl:lag_reset=on", 30),
         ("dl-sp:limit=1", 30),
         ("dl-sp:limit=1:tie=fifo:lag_reset=on", 30),
+        ("dl-sp:limit=1:throttle=waiting", 30),
+        ("dl-sp:limit=1:throttle_cost=2ns", 25),
+        ("dl-sp:throttle=waiting:throttle_cost=3ns:fair=1/20:slack=on", 10),
         ("dl:ac=on", 10),
         ("dl-sp", 20),
         ("apedf", 12),

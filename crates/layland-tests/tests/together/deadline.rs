@@ -2,6 +2,8 @@
 //! with the independent checker, with copies of themselves, and with the promises of their papers.
 //! The invariants of the run queues are assertions inside the policies, which stay enabled in these
 //! runs.
+//!
+//! Long because all promises of these policies are about the same systems.
 
 use layland_checker::check;
 use layland_model::{
@@ -13,7 +15,7 @@ use layland_sim::{SimOptions, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, threads};
-use layland_trace::{MarkKind, Trace};
+use layland_trace::{MarkKind, Segment, Trace};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +37,9 @@ const SPECS: &[&str] = &[
     "dl-sp:ac=off:grub=on:umax=3/4",
     "dl-sp:ac=off:grub=on:lend=cpu",
     "dl-sp:ac=off:tie=fifo",
+    "dl-sp:ac=off:throttle=waiting",
+    "dl-sp:ac=off:throttle=waiting:throttle_cost=2ns:lag_reset=on",
+    "dl-sp:throttle_cost=1ns:fair=1/20:slack=on",
     "apedf",
     "apedf:fallback=off",
     "a2pedf",
@@ -354,14 +359,30 @@ proptest! {
     /// another CPU is free or runs a later deadline, but never longer than the longest job.
     #[test]
     fn inversions_under_dl_sp_last_one_job(system in semi_partitioned()) {
-        let trace = run(&system, "dl-sp:limit=1", &SimOptions::until(Time::from_ns(400)));
-        assert_clean(&trace, &system, "dl-sp");
-        prop_assert!(trace.answers.is_empty());
-        let longest = system.tasks.values().map(|task| task.own_wcet().ns()).max().unwrap();
-        let inverted = inversions(&system, &trace);
-        prop_assert!(inverted <= longest, "{} > {}\n{:?}", inverted, longest, system);
-        let found = layland_testkit::inversions::longest(&system, &trace);
-        prop_assert_eq!(found.map_or(0, |found| found.length.ns()), inverted);
+        for spec in ["dl-sp:limit=1", "dl-sp:limit=1:throttle=waiting"] {
+            let trace = run(&system, spec, &SimOptions::until(Time::from_ns(400)));
+            assert_clean(&trace, &system, spec);
+            prop_assert!(trace.answers.is_empty());
+            let longest = system.tasks.values().map(|task| task.own_wcet().ns()).max().unwrap();
+            let inverted = inversions(&system, &trace);
+            prop_assert!(inverted <= longest, "{spec}: {} > {}\n{:?}", inverted, longest, system);
+            let found = layland_testkit::inversions::longest(&system, &trace);
+            prop_assert_eq!(found.map_or(0, |found| found.length.ns()), inverted);
+        }
+    }
+
+    /// A ready migrating thread waits only while every CPU runs a thread that is due as early: the
+    /// second promise of `docs/analyses/lag.md`. With `throttle=waiting` fewer servers are throttled.
+    #[test]
+    fn migrating_threads_wait_for_earlier_ones_alone(system in semi_partitioned()) {
+        let mut throttled = Vec::new();
+        for spec in ["dl-sp:limit=1", "dl-sp:limit=1:throttle=waiting"] {
+            let trace = run(&system, spec, &SimOptions::until(Time::from_ns(400)));
+            let wrong = waits_in_vain(&system, &trace);
+            prop_assert!(wrong.is_none(), "{spec}: {:?}\n{:?}", wrong, system);
+            throttled.push(throttles(&trace));
+        }
+        prop_assert!(throttled[1] <= throttled[0], "{:?}\n{:?}", throttled, system);
     }
 
     /// The theorem of Section 9.4, for all variants: no deadline is missed if U <= (M + 1) / 2.
@@ -451,6 +472,34 @@ proptest! {
             }
         }
     }
+}
+
+/// Returns the number of times that a server was throttled.
+fn throttles(trace: &Trace) -> usize {
+    let is_throttled = |kind: &MarkKind| matches!(kind, MarkKind::Note(Note::Throttled { .. }));
+    trace.marks.iter().filter(|mark| is_throttled(&mark.kind)).count()
+}
+
+/// Returns a ready job of a migrating thread, and a time at which it waits while a CPU runs nothing or
+/// a later deadline. It checks one unit of time after the other.
+fn waits_in_vain(system: &System, trace: &Trace) -> Option<(JobId, Time)> {
+    let deadlines: BTreeMap<JobId, Time> =
+        trace.jobs.iter().map(|record| (record.job.id, record.job.deadline)).collect();
+    (0..trace.over.ns()).map(Time::from_ns).find_map(|at| {
+        let now = |segment: &&Segment| segment.start <= at && at < segment.end;
+        let runs: BTreeMap<CpuId, JobId> =
+            trace.segments.iter().filter(now).map(|segment| (segment.cpu, segment.job)).collect();
+        trace.jobs.iter().find_map(|record| {
+            let (id, deadline) = (record.job.id, record.job.deadline);
+            let migrates = system.tasks[id.task].affinity.is_none();
+            let ready = record.job.release <= at && record.end.is_none_or(|(end, _)| at < end);
+            if !migrates || !ready || runs.values().any(|other| other.task == id.task) {
+                return None;
+            }
+            let is_later = |cpu: CpuId| runs.get(&cpu).is_none_or(|job| deadline < deadlines[job]);
+            system.platform.cpus().any(is_later).then_some((id, at))
+        })
+    })
 }
 
 /// Returns the longest time for which some thread that is tied to a CPU waits for one job of a

@@ -9,6 +9,9 @@ use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Errno, Segment, Trace};
 
+/// The repair of the paper, and its light form.
+const REPAIRS: [&str; 2] = ["dl-sp", "dl-sp:throttle=waiting"];
+
 fn system(name: &str) -> System {
     let demo = demo(name).expect("a bundled task set");
     let loaded = read(name, demo.text.as_bytes(), Format::Toml, &Host::default());
@@ -196,9 +199,11 @@ fn example_5_late_with_affinities() {
     for start in ["", start] {
         let dl = run(&system, &format!("dl{start}"), 600);
         assert!(dl.jobs.iter().any(|record| record.missed(dl.over)));
-        let repaired = run(&system, &format!("dl-sp{start}"), 600);
-        assert!(repaired.jobs.iter().all(|record| !record.missed(repaired.over)));
-        assert_eq!(refused(&repaired), 0);
+        for spec in REPAIRS {
+            let repaired = run(&system, &format!("{spec}{start}"), 600);
+            assert!(repaired.jobs.iter().all(|record| !record.missed(repaired.over)), "{spec}");
+            assert_eq!(refused(&repaired), 0, "{spec}");
+        }
     }
     let repaired = run(&system, &format!("dl-sp{start}"), 4);
     assert_eq!(schedule(&repaired, tau(2)), [(0, 0, 2), (1, 2, 4)]);
@@ -284,10 +289,70 @@ fn example_5_an_adversary_makes_it_later_and_later() {
         let length = round(k + 1) - now;
         assert_eq!(received(&dl, now, round(k + 1)), 2 * length - 4, "round {k}");
     }
-    // The repair is not impressed.
-    let repaired = run(&released(attacks(100_000)), "dl-sp", 100_000);
-    assert_eq!((refused(&repaired), repaired.answers.len()), (0, 0));
-    assert!(repaired.jobs.iter().all(|record| !record.missed(repaired.over)));
+    // The repair is not impressed, in either form.
+    for spec in REPAIRS {
+        let repaired = run(&released(attacks(100_000)), spec, 100_000);
+        assert_eq!((refused(&repaired), repaired.answers.len()), (0, 0));
+        assert!(repaired.jobs.iter().all(|record| !record.missed(repaired.over)), "{spec}");
+    }
+}
+
+/// The price of the repair. In Linux 6.12 with the patches of `kernel/`, a late thread does not run for
+/// 124 us at the end of each budget, or for 94 us if only threads that are in the way leave (means in an
+/// emulator, Example 5). A thread that needs all of a CPU loses this at each job, and
+/// lateness grows as without the repair, though more slowly; with 2 % of slack it does not.
+#[test]
+fn example_5_pays_for_each_throttle() {
+    let lost = |budget_us: i64, spec: &str, until: i64| {
+        let mut system = system("affinity-defect");
+        // A unit is 10 ms, as on the kernel.
+        for task in system.tasks.values_mut() {
+            let (wcet, period) = (task.own_wcet().ns(), task.period.ns());
+            // Those who are tied end a little before their budgets.
+            task.budget = Some(Service::from_ns(10 * wcet));
+            task.wcet = vec![Service::from_ns(97 * wcet / 10)].into();
+            task.behaviour = Behaviour::Periodic;
+            (task.period, task.deadline) =
+                (Duration::from_ns(10 * period), Duration::from_ns(10 * period));
+        }
+        for task in [tau(2), tau(4)] {
+            system.tasks[task].budget = None;
+            system.tasks[task].wcet = vec![Service::from_us(budget_us)].into();
+            system.tasks[task].behaviour = Behaviour::Hog;
+        }
+        let trace = run(&system, spec, until);
+        let own = |task| {
+            let pieces = trace.segments.iter().filter(|piece| piece.job.task == task);
+            let got: i64 = pieces.map(|piece| (piece.end - piece.start).ns()).sum();
+            until * 50 * budget_us - got
+        };
+        [own(tau(2)), own(tau(4))]
+    };
+    // 250 and 500 jobs of 20 ms.
+    for (cost, jobs) in [(124_000, 250), (124_000, 500), (94_000, 250)] {
+        let spec = format!("dl-sp:throttle_cost={cost}ns");
+        for lost in lost(20_000, &spec, 20 * jobs) {
+            // Each loss makes a period longer, so that there are a little fewer of them.
+            let most = cost * jobs;
+            assert!((most * 98 / 100..=most).contains(&lost), "{spec}, {jobs} jobs: {lost} ns");
+        }
+    }
+    // In the light form a thread leaves only for another one.
+    let light = lost(20_000, "dl-sp:throttle=waiting:throttle_cost=124us", 5_000);
+    assert!(light.iter().all(|&lost| (0..124_000 * 250 * 95 / 100).contains(&lost)), "{light:?}");
+    for spec in ["dl-sp:throttle_cost=124us", "dl-sp:throttle=waiting:throttle_cost=124us"] {
+        let [early, late] = [5_000, 50_000].map(|until| lost(19_600, spec, until));
+        let most = early.iter().chain(&late).max();
+        assert!(most.is_some_and(|&most| most < 20_000_000), "{spec}: {early:?} {late:?}");
+    }
+    // Admission refuses these threads where that is asked for.
+    let system = system("affinity-defect");
+    let refused_of = |spec: &str| refused(&run(&system, spec, 12));
+    assert_eq!(refused_of("dl-sp:throttle_cost=124us"), 0);
+    assert_eq!(refused_of("dl-sp:slack=on"), 2);
+    // The fair servers of Linux do not leave room for the fifth thread: 2.833 of 2.7.
+    assert_eq!(refused_of("dl-sp:fair=1/20"), 1);
+    assert_eq!(refused_of("dl-sp:fair=1/20:limit=1"), 0);
 }
 
 /// The file of the page has the same releases.
@@ -359,10 +424,12 @@ fn example_6_the_wrong_task_is_preempted() {
     assert_eq!(schedule(&dl, tau(1)), [(0, 7, 17)]);
     assert_eq!(schedule(&dl, tau(2)), [(1, 7, 10), (1, 15, 19)]);
     assert_eq!(schedule(&dl, tau(3)), [(0, 0, 5), (1, 10, 15)]);
-    let repaired = run(&system, "dl-sp", 19);
-    assert_eq!(schedule(&repaired, tau(1)), [(0, 7, 10), (0, 15, 19)]);
-    assert_eq!(schedule(&repaired, tau(2)), [(1, 7, 17)]);
-    assert_eq!(schedule(&repaired, tau(3)), [(0, 0, 5), (0, 10, 15)]);
+    for spec in REPAIRS {
+        let repaired = run(&system, spec, 19);
+        assert_eq!(schedule(&repaired, tau(1)), [(0, 7, 10), (0, 15, 19)], "{spec}");
+        assert_eq!(schedule(&repaired, tau(2)), [(1, 7, 17)], "{spec}");
+        assert_eq!(schedule(&repaired, tau(3)), [(0, 0, 5), (0, 10, 15)], "{spec}");
+    }
 }
 
 #[test]
@@ -375,10 +442,12 @@ fn example_7_a_task_never_runs() {
     let missed = dl.jobs.iter().filter(|job| job.job.id.task == tau(1) && job.missed(dl.over));
     let deadlines: Vec<i64> = missed.map(|job| job.job.deadline.ns() / 1_000_000).collect();
     assert_eq!(deadlines, [2, 4, 6, 8, 10, 12, 14, 16, 18]);
-    let repaired = run(&system, "dl-sp", 19);
-    assert_eq!((refused(&repaired), repaired.answers.len()), (9, 9));
-    assert_eq!(jobs(&repaired, tau(1))[..2], [(0, 2, 2), (2, 4, 3)]);
-    assert_eq!(tardiness(&repaired, tau(1)), 0);
+    for spec in REPAIRS {
+        let repaired = run(&system, spec, 19);
+        assert_eq!((refused(&repaired), repaired.answers.len()), (9, 9), "{spec}");
+        assert_eq!(jobs(&repaired, tau(1))[..2], [(0, 2, 2), (2, 4, 3)], "{spec}");
+        assert_eq!(tardiness(&repaired, tau(1)), 0, "{spec}");
+    }
 }
 
 #[test]
@@ -386,7 +455,9 @@ fn example_8_an_inversion_ends_with_the_job() {
     let system = system("inversion-defect");
     let dl = run(&system, "dl", 40);
     assert_eq!(schedule(&dl, tau(1))[0], (0, 12, 16));
-    let repaired = run(&system, "dl-sp", 40);
-    assert_eq!(schedule(&repaired, tau(1))[0], (0, 2, 4));
-    assert_eq!(schedule(&repaired, tau(2))[..2], [(0, 0, 2), (1, 2, 4)]);
+    for spec in REPAIRS {
+        let repaired = run(&system, spec, 40);
+        assert_eq!(schedule(&repaired, tau(1))[0], (0, 2, 4), "{spec}");
+        assert_eq!(schedule(&repaired, tau(2))[..2], [(0, 0, 2), (1, 2, 4)], "{spec}");
+    }
 }

@@ -1,6 +1,6 @@
 //! SCHED_DEADLINE with the patches of `kernel/`: the examples of Tang, Anderson and Abeni (RTNS 2021)
-//! under the stock rules and repaired, admission, the sums by which the kernel admits, stress, and the
-//! placement of Stevanato et al. (ISORC 2021).
+//! under the stock rules and repaired, the price of the repair, admission, the sums by which the kernel
+//! admits, stress, and the placement of Stevanato et al. (ISORC 2021).
 //!
 //! The short form uses the kernel only if it has been built (`kernel/build.sh`). With
 //! `LAYLAND_KERNELS=all`, it is built, runs are longer, and a second kernel, which checks locks and
@@ -8,6 +8,7 @@
 #![expect(clippy::print_stderr, reason = "a test reports which kernels it used, and what it saw")]
 
 mod admission;
+mod costs;
 mod examples;
 mod faults;
 mod placement;

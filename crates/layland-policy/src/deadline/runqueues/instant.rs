@@ -20,7 +20,7 @@ use crate::{
     Action, AfterJob, Count, Event, Needs, Note, Policy, Refusal, RequestId, Schedules, Speeds,
     State, TimerId,
 };
-use layland_model::{CpuId, Index, JobId, ScheduleRule, Task, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, ScheduleRule, Task, TaskId, Time};
 use std::sync::Arc;
 
 /// A policy with per-CPU run queues.
@@ -165,7 +165,8 @@ impl<R: Rules> Threads<R> {
         let c = rq.threads[p].cpu;
         let needed = rq.needs(c);
         rq.dequeue(p);
-        let goes_on = rq.now >= replenishment && rules.bypasses() || rq.postpones && !yields;
+        let is_late = rq.now >= replenishment;
+        let goes_on = is_late && rules.bypasses(rq, p) || rq.postpones && !yields;
         if goes_on {
             rq.replenish(p);
             if rq.threads[p].job.is_none() {
@@ -187,7 +188,11 @@ impl<R: Rules> Threads<R> {
         }
         rq.threads[p].server.state = ServerState::Throttled;
         rq.out.push(Action::Note { note: Note::Throttled { task: p } });
-        if rq.now >= replenishment {
+        if is_late && rq.throttle_cost > Duration::ZERO {
+            let returns = rq.now + rq.throttle_cost;
+            rq.threads[p].returns = Some(returns);
+            rq.set_timer(p, returns);
+        } else if is_late {
             // The replenishment is due now, but only after the CPU has rescheduled.
             rq.due_timers.insert((rq.threads[p].seat, p));
         } else {
@@ -205,6 +210,7 @@ impl<R: Rules> Threads<R> {
             rq.zero_lag(p);
             return;
         }
+        rq.threads[p].returns = None;
         rq.next_job(p);
         rq.replenish(p);
         if rq.threads[p].job.is_none() {
@@ -508,6 +514,9 @@ impl<R: Rules> Policy for Threads<R> {
             let flags = [thread.queued, thread.placed, started].map(i64::from);
             state.number(flags[0] | flags[1] << 1 | flags[2] << 2);
             state.number(i64::from(thread.job.is_some()));
+            if rq.throttle_cost > Duration::ZERO {
+                state.time(thread.returns.unwrap_or(Time::NEVER), now);
+            }
             thread.save_dates(now, state);
         }
         for queue in rq.queues.values() {

@@ -6,8 +6,9 @@ use layland_model::{Change, CpuId, CpuSet, TaskId};
 
 /// The choice of queues for threads, the times of their moves, and the requests that are granted.
 pub(crate) trait Rules: Clone + Send + 'static {
-    /// Returns true if a server that is used up after its deadline continues at once.
-    fn bypasses(&self) -> bool;
+    /// Returns true if the server of a thread that is used up after its deadline continues at once.
+    /// The thread has left its queue.
+    fn bypasses(&self, rq: &RunQueues, p: TaskId) -> bool;
     /// Puts a thread that enters or wakes up into a queue.
     fn woken(&mut self, rq: &mut RunQueues, p: TaskId);
     /// Puts a thread that was throttled into a queue.

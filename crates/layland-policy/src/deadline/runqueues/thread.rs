@@ -70,6 +70,8 @@ pub(crate) struct ReservedThread {
     /// Its place by rank, which breaks ties; also the number of its timer.
     pub seat: u32,
     pub(super) due: bool,
+    /// The time at which it comes back, if it was throttled when it was late, and that costs time.
+    pub(super) returns: Option<Time>,
     pub(super) kind: ThreadKind,
     /// Breaks ties between equal deadlines in its queue.
     pub(super) tie: i64,
@@ -112,6 +114,7 @@ impl ReservedThread {
             admitted: false,
             seat,
             due: false,
+            returns: None,
             kind: match task.behaviour {
                 Behaviour::Hog => ThreadKind::Hog,
                 Behaviour::SelfSuspending { .. } => ThreadKind::SelfSuspending,

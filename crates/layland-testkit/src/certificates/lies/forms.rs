@@ -122,7 +122,7 @@ pub(super) fn changing(
         "dl" | "dl-sp" => {
             found.extend(["exhaust=postpone", "grub_pa=on"]);
             if is_yes {
-                found.push("ac=on:limit=1/1000000000");
+                found.extend(["ac=on:limit=1/1000000000", "ac=on:fair=1"]);
             }
         }
         _ => {}

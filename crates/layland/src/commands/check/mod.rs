@@ -102,7 +102,7 @@ fn one(
         let print = if args.cite || args.json { terminal::data } else { terminal::result };
         print(&text)?;
     }
-    kernel::warn(&args.policy, &checked.set.system);
+    kernel::warn(registry, &args.policy, &checked.set.system);
     if let Some(path) = &args.certificate {
         files::write(path, checked.certificate_text(registry).as_bytes())?;
     }
