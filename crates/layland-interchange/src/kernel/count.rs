@@ -78,6 +78,10 @@ enum ThreadStep {
 struct ThreadState {
     /// The start of its job; `None` while it sleeps, and until its first wake-up in the trace.
     since: Option<i64>,
+    /// The first time at which it was seen in a job that began before the trace.
+    within: Option<i64>,
+    /// True if it was seen to sleep.
+    has_slept: bool,
     on: Option<u32>,
     /// The time of a wake-up by another CPU while the thread was still on its own.
     early: Option<i64>,
@@ -99,14 +103,15 @@ impl JobCounter {
         self.count(self.last - HELD_BACK_NS)
     }
 
-    /// Ends the trace. A job that has begun counts with the length that it has reached.
+    /// Ends the trace. A job that has begun counts with the length that it has reached. So does one that
+    /// began before the trace and has not ended: a thread that is always behind never sleeps.
     pub fn finish(&mut self) -> Vec<Counted> {
         let rest = std::mem::take(&mut self.rest);
         self.take(&rest);
         let mut counted = self.count(i64::MAX);
         let over = self.last;
         counted.extend(self.threads.iter_mut().filter_map(|(&thread, state)| {
-            let since = state.since.take()?;
+            let since = state.since.take().or(state.within.take())?;
             Some(Counted::Job { thread, response: Duration::from_ns(over - since) })
         }));
         counted
@@ -144,12 +149,20 @@ impl JobCounter {
             let Some(state) = self.threads.get_mut(&thread) else { continue };
             match step {
                 ThreadStep::Woken => match state.on {
-                    None => drop(state.since.get_or_insert(at)),
+                    None => {
+                        state.within = None;
+                        state.since.get_or_insert(at);
+                    }
                     // A wake-up on its own CPU finds the thread running, so it continues.
                     Some(on) if on == cpu => {}
                     Some(_) => state.early = Some(at),
                 },
-                ThreadStep::Runs => state.on = Some(cpu),
+                ThreadStep::Runs => {
+                    state.on = Some(cpu);
+                    if state.since.is_none() && !state.has_slept {
+                        state.within.get_or_insert(at);
+                    }
+                }
                 ThreadStep::Leaves { left, is_throttled } => {
                     state.on = None;
                     let early = state.early.take();
@@ -157,6 +170,7 @@ impl JobCounter {
                         counted.push(Counted::BudgetUsedUp { thread });
                     }
                     if matches!(left, StateAfter::Sleeping | StateAfter::Dead) {
+                        (state.within, state.has_slept) = (None, true);
                         let response =
                             state.since.take().map(|since| Duration::from_ns(at - since));
                         counted.extend(response.map(|response| Counted::Job { thread, response }));

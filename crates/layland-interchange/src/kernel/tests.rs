@@ -405,3 +405,34 @@ fn exercise(text: &str, by_mark: bool) {
     assert_eq!(again, import.trace);
     let _ = write(&import.trace, &import.labels, import.origin_ns);
 }
+
+/// A thread whose budget is too small is always behind: it is throttled and never sleeps.
+#[test]
+fn a_thread_that_never_sleeps_has_one_long_job() {
+    let mut text = String::new();
+    for k in 0..100 {
+        let at = |us: i64| {
+            format!("{}.{:06}", (k * 10_000 + us) / 1_000_000, (k * 10_000 + us) % 1_000_000)
+        };
+        text += &format!(
+            "<idle>-0 [000] d..2. {}: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=motor next_pid=7 next_prio=-1\n\
+             motor-7 [000] d..2. {}: sched_switch: prev_comm=motor prev_pid=7 prev_prio=-1 prev_state=R ==> next_comm=swapper/0 next_pid=0 next_prio=120\n",
+            at(0),
+            at(500)
+        );
+    }
+    let mut counter = JobCounter::default();
+    counter.follow(7);
+    let mut counted = counter.read(&text);
+    counted.extend(counter.finish());
+    let used_up = counted.iter().filter(|one| matches!(one, Counted::BudgetUsedUp { thread: 7 }));
+    assert_eq!(used_up.count(), 100);
+    let jobs: Vec<Duration> = counted
+        .iter()
+        .filter_map(|one| match one {
+            Counted::Job { response, .. } => Some(*response),
+            Counted::BudgetUsedUp { .. } => None,
+        })
+        .collect();
+    assert_eq!(jobs, [Duration::from_us(990_500)]);
+}

@@ -235,12 +235,21 @@ impl Seen {
         if of.iter().all(|(_, figures)| *figures == Figures::default()) {
             return;
         }
+        let short: Vec<&str> = of
+            .iter()
+            .filter(|(_, figures)| figures.late > 0 && figures.used_up > 0)
+            .map(|(name, _)| &**name)
+            .collect();
+        let short = (!short.is_empty()).then(|| short.join(", "));
         let style = Style { ascii: false, colours: terminal::talk_colours() };
         let heads = ["reservation", "jobs", "late", "budget used up"];
         let rows = of.into_iter().map(|(name, Figures { jobs, late, used_up })| {
             [name, jobs.to_string(), late.to_string(), used_up.to_string()]
         });
         terminal::talk(&table::plain(heads, rows, style));
+        if let Some(names) = short {
+            terminal::talk(&format!("late with its budget used up: reserve more for {names}"));
+        }
         if self.lost > 0 {
             let lost = counted(usize::try_from(self.lost).unwrap_or(usize::MAX), "event");
             terminal::warn(&format!("there were more: the kernel has dropped {lost}"), None);
