@@ -38,6 +38,7 @@
 //! | [`uniform`] | global scheduling on CPUs of different speeds: densities, load, windows, response times |
 //! | [`levels`] | several tasks of one given priority |
 //! | [`graph`] | tasks that follow others: on one CPU, on several that they share, and on CPUs of their own |
+//! | [`groups`] | groups with reservations: supplies, tests inside and between them, least budgets |
 //! | [`optimal`] | RUN and QPS: exact; their overheads |
 //! | [`overheads`] | converts overheads into larger WCETs |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
@@ -69,6 +70,7 @@ pub mod global_edf;
 pub mod global_fp;
 pub mod graph;
 mod group;
+pub mod groups;
 pub mod levels;
 pub mod locking;
 pub mod mixed;

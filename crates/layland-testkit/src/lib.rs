@@ -14,6 +14,7 @@
 //! - [`certificates`]: proofs of verdicts, and lies about them, for their verifier;
 //! - [`criticality`]: mixed-criticality analyses by their definitions;
 //! - [`deferred`]: non-preemptive regions one time unit at a time, and every schedule of few tasks with them;
+//! - [`groups`]: groups with reservations by the definitions, one length and one budget at a time;
 //! - [`kernel_text`]: runs in the form of kernel traces;
 //! - `kills` (on Linux): runs that are killed or overlap, and their leftovers;
 //! - `messages` (on Linux): a daemon with many honest and dishonest users at once;
@@ -47,6 +48,7 @@ pub mod differential;
 pub mod exhaustive;
 pub mod graph_schedules;
 pub mod graphs;
+pub mod groups;
 pub mod inversions;
 pub mod kernel_text;
 #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ mod decision;
 mod edf_affinity;
 mod graph_bounds;
 mod graphs;
+mod groups;
 mod levels;
 mod locks;
 mod mixed;
@@ -108,6 +109,12 @@ pub fn run(vector: &Value) -> Verdict {
         Some("fp_server") => servers::run(vector),
         Some("levels_one_cpu" | "levels_global" | "levels_run") => levels::run(vector),
         Some("stretches" | "run_uniform" | "uniform") => speeds::run(vector),
+        Some(
+            "supply" | "bounded_delay" | "mpr" | "several" | "uniprocessor" | "global"
+            | "outer_edf" | "outer_fp" | "design" | "hcbs_ratio" | "hcbs_tree",
+        ) => groups::run(vector),
+        // Needs the policy `groups`, which no engine has.
+        Some("runtime") => Verdict::NotSupported("runs of groups".to_owned()),
         Some("split") => split::assignment(vector),
         Some("split_runtime") => split::runtime(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),

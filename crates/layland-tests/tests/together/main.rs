@@ -33,6 +33,7 @@ mod graph_bounds;
 mod graphs;
 mod graphs_in_time;
 mod graphs_on_one_cpu;
+mod groups;
 mod guarantees;
 mod halves;
 mod huge_numbers;

@@ -17,6 +17,7 @@ fn every_shipped_vector_passes() {
         ("global-classics", 42),
         ("levels", 70),
         ("speeds", 149),
+        ("groups", 141),
     ] {
         let mut report = VectorReport::default();
         run_folder(&root.join(folder), &mut report).unwrap();
@@ -93,6 +94,22 @@ fn a_wrong_expectation_fails() {
         ("speeds/run_uniform", "[1,0,1,3,6],[0,1,1,12,15]", "[1,0,0,3,6],[0,1,1,12,15]"),
         ("speeds/uniform", "\"U-LOAD\":[true,false,true,false", "\"U-LOAD\":[true,true,true,false"),
         ("speeds/uniform", "\"U-RTA-LC\":[[3,6,10],", "\"U-RTA-LC\":[[3,6,11],"),
+        ("groups/supply", "[1,15],[3,17]", "[1,15],[3,18]"),
+        ("groups/supply", "[2,64,75]", "[2,64,76]"),
+        ("groups/uniprocessor", "\"fp_any\":[9,11]", "\"fp_any\":[9,12]"),
+        ("groups/uniprocessor", "\"np_fp\":[10,11]", "\"np_fp\":[10,12]"),
+        ("groups/global", "\"fp\":[4,9]", "\"fp\":[4,8]"),
+        ("groups/outer", "[1,\"3/2\"],[4,5]", "[1,\"3/2\"],[4,6]"),
+        ("groups/outer", "\"responses\":[1,3,4,11]", "\"responses\":[1,3,4,10]"),
+        ("groups/design", "\"yes\":[6,7,12]", "\"yes\":[6,7,11]"),
+        ("groups/design", "\"no\":{\"length\":92}", "\"no\":{\"length\":91}"),
+        ("groups/design", "[\"3/5\",5,3]", "[\"4/5\",5,4]"),
+        ("groups/hcbs", "9999942,10001", "9999942,10000"),
+        (
+            "groups/hcbs",
+            "[\"write\",\"c\",40000,50000,\"EINVAL\"]",
+            "[\"write\",\"c\",40000,50000,\"ok\"]",
+        ),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
         ("run-qps/rq-43", "333334", "333333"),
     ];
