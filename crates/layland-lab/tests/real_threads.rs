@@ -30,6 +30,7 @@ tasks = [2, 3]
 [engines]
 grid = "threads"
 duration = "300ms"
+margin = "1ms"
 [threads]
 grid = "threads"
 duration = "350ms"
