@@ -1,4 +1,4 @@
-//! What an experiment asks of real threads and engines of this machine.
+//! Measurements on real threads and engines of this machine, as an experiment describes them.
 
 use crate::timers::ManagerTimers;
 use layland_model::{Criticality, Duration};
