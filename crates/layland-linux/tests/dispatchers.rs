@@ -108,3 +108,32 @@ fn both_halves_of_a_decision_are_timed() {
         assert!(measured.release_update.count() > 0, "{dispatch:?}");
     }
 }
+
+/// A domain whose log is full ends the run of the others, too.
+#[test]
+fn a_full_log_ends_all_domains() {
+    let _alone = alone();
+    let system = divided();
+    let policy = || Registry::standard().build("p-edf", &system).unwrap();
+    // Besides the reserve, room for two thirds of the jobs of the first task, and for all jobs of the
+    // second, which are half as many.
+    let log_records = Some(4096 + 200);
+    let dispatch = Dispatch::PerCpu(Locks::PerGroup);
+    let as_asked = |options| FifoOptions { dispatch, log_records, ..options };
+    let Some(outcome) = try_run_as(&system, policy(), DURATION, as_asked) else { return };
+    assert!(outcome.doubts[0].starts_with("the log was full at"), "{:?}", outcome.doubts);
+    assert!(outcome.interrupted && outcome.log.lost == 0, "{}", outcome.log.lost);
+    let violations = verify(&outcome.log, &system, &policy().rule());
+    assert!(violations.is_empty(), "{violations:#?}");
+    let replayed = replay(&outcome.log, &system, &mut *policy()).unwrap();
+    assert_eq!(replayed.divergence, None);
+    for (id, task) in system.tasks.iter() {
+        let releases = outcome.log.records.iter().filter_map(|record| match record.entry {
+            Entry::Release { job, release, .. } if job.task == id => Some(release),
+            _ => None,
+        });
+        let last = releases.max().expect("each task has jobs before the log is full");
+        let rest = outcome.end - last;
+        assert!(rest < task.period + Duration::from_ms(20), "{id} has no job in the last {rest}");
+    }
+}

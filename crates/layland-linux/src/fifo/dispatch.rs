@@ -97,7 +97,7 @@ pub(super) fn manage_per_cpu<'a>(
     Ok(merged(finished))
 }
 
-/// Ends the run early.
+/// Ends the run early, in all domains.
 fn end(shared: &SharedState) {
     shared.stop.store(true, Ordering::Release);
     shared.ring();
@@ -121,6 +121,11 @@ fn dispatch(
     post.tid.store(own.0, Ordering::Release);
     post.ring();
     let served = domain.serve(cpu, own);
+    if let Served::Over(Some(part)) = &served
+        && part.interrupted
+    {
+        end(shared);
+    }
     let _ = sys::set_ordinary(own);
     // Another thread may get this number soon.
     post.tid.store(0, Ordering::Release);

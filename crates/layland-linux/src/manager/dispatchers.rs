@@ -27,6 +27,12 @@
 //! do not interact, so that the decisions are those of one policy, and the logs of the domains are one
 //! log, in the order of time ([`merged`]): its replay into one fresh policy decides the same.
 //!
+//! Each domain ends when its dispatcher sees that the time is over, some microseconds after another. The
+//! run is over when the last one has ended: until then no CPU is given to anything else, so that what a
+//! domain writes at its end is told at the end of the run. The times that threads report stay as they
+//! are. If a domain has to end early, because its log is full, the others end with it
+//! (`fifo/dispatch.rs`).
+//!
 //! Deviations: (1) A dispatcher changes the priorities of threads on other CPUs itself, where Algorithm 1
 //! notifies those CPUs, which then run it. The kernel sends the interrupt. (2) QPS visits its whole
 //! hierarchy in a round, as in the original formulation, and not only the CPU that was invoked.
@@ -249,6 +255,7 @@ pub(crate) fn merged(parts: Vec<Finished>) -> Finished {
     let records: usize = parts.iter().map(|part| part.log.records.len()).sum();
     let mut whole = Finished {
         log: Log::with_capacity(records + 2, 0),
+        closing: 0,
         measured: Measured::default(),
         end,
         interrupted,
@@ -259,7 +266,11 @@ pub(crate) fn merged(parts: Vec<Finished>) -> Finished {
     };
     let mut all: Vec<(usize, Record)> = Vec::with_capacity(records);
     let mut first = Beginning::default();
-    for (domain, part) in parts.into_iter().enumerate() {
+    for (domain, mut part) in parts.into_iter().enumerate() {
+        // Otherwise a CPU would look idle from the end of its domain to that of the last one, although
+        // a job waits.
+        let at_end = &mut part.log.records[part.closing..];
+        at_end.iter_mut().for_each(|record| record.at = end);
         let Finished { log, measured, events, decisions, unsupported, .. } = part;
         whole.measured.add(&measured);
         whole.events += events;
@@ -291,6 +302,7 @@ pub(crate) fn merged(parts: Vec<Finished>) -> Finished {
         }
         whole.log.push(record.at, record.entry);
     }
+    whole.closing = whole.log.records.partition_point(|record| record.at < end);
     whole.log.push(end, Entry::Over { interrupted });
     whole
 }

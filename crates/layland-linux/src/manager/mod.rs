@@ -112,6 +112,8 @@ pub(crate) struct CpuRun {
 /// The end of a run.
 pub(crate) struct Finished {
     pub log: Log,
+    /// The position of the first record that was written after the last round, at `end`.
+    pub closing: usize,
     pub measured: Measured,
     pub end: Time,
     pub interrupted: bool,
@@ -372,6 +374,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
         self.find_ended();
         let end = self.clock().max(self.ledger.now);
         self.ledger.now = end;
+        let closing = self.log.records.len();
         self.tell_over();
         for cpu in self.system.platform.cpus() {
             match self.cpus[cpu].task.filter(|_| self.cpus[cpu].ended) {
@@ -392,8 +395,17 @@ impl<'a, C: Carrier> Manager<'a, C> {
         }
         let Self { log, measured, unsupported, carrier, .. } = self;
         let Ledger { events, decisions, .. } = self.ledger;
-        let finished =
-            Finished { log, measured, end, interrupted, log_full, events, decisions, unsupported };
+        let finished = Finished {
+            log,
+            closing,
+            measured,
+            end,
+            interrupted,
+            log_full,
+            events,
+            decisions,
+            unsupported,
+        };
         (finished, carrier)
     }
 }
