@@ -200,18 +200,38 @@ fn a_defect_of_the_mechanism_is_found() {
     }
 }
 
+/// Returns two tasks on a CPU. Jobs of the first one end about when the second one preempts them.
+fn draw_close(index: u64) -> System {
+    let ms = Duration::from_ms;
+    let mut first = Task::implicit("first", Service::from_ms(5), ms(10));
+    first.offset = ms(1);
+    // It begins a moment after its release.
+    let mut random = Random::of_task(index, 7);
+    let demands = (0..8).map(|_| Service::from_ns(random.between(3_900_000, 4_050_000)));
+    first.execution = ExecutionModel::List(demands.collect());
+    let mut second = Task::implicit("second", Service::from_ms(1), ms(10));
+    (second.offset, second.deadline) = (ms(5), ms(4));
+    System::new(1, vec![first, second])
+}
+
 /// A thread that lost its CPU between the end of its job and its sleep needs one to fall asleep.
 #[test]
 fn who_is_left_before_it_sleeps_is_found() {
     let registry = Registry::standard();
-    let is_stuck = |index, defect| {
-        let system = draw_light(index);
-        let policy = registry.build("p-edf", &system).expect("there is room");
-        let (finished, _) = run(&system, policy, index, false, defect);
-        completed(&finished, &system).len() < arrivals(&system)
+    let is_stuck = |system: &System, index, defect| {
+        let policy = registry.build("p-edf", system).expect("there is room");
+        let (finished, _) = run(system, policy, index, false, defect);
+        completed(&finished, system).len() < arrivals(system)
     };
-    assert!((0..60).any(|index| is_stuck(index, Some(Defect::LeavesWhoFallsAsleep))));
-    assert!((0..60).all(|index| !is_stuck(index, None)));
+    let found = (0..60).filter(|&index| {
+        let (close, light) = (draw_close(index), draw_light(index));
+        assert!(!is_stuck(&close, index, None) && !is_stuck(&light, index, None), "{index}");
+        is_stuck(&close, index, Some(Defect::LeavesWhoFallsAsleep))
+    });
+    // A thread takes microseconds to fall asleep, so that most runs do not hit that moment.
+    let found = found.count();
+    println!("found in {found} of 60 runs");
+    assert!(found >= 5, "{found}");
 }
 
 /// A CPU stops a thread with an exhausted budget of a table entry, even if the manager is late.
