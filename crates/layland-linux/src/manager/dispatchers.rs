@@ -28,9 +28,9 @@
 //! log, in the order of time ([`merged`]): its replay into one fresh policy decides the same.
 //!
 //! Each domain ends when its dispatcher sees that the time is over, some microseconds after another. The
-//! run is over when the last one has ended: until then no CPU is given to anything else, so that what a
-//! domain writes at its end is told at the end of the run. The times that threads report stay as they
-//! are. If a domain has to end early, because its log is full, the others end with it
+//! run is over when the last one has ended: until then no CPU is given to anything else, and the records
+//! that a domain writes at its end get the time of the end of the run. The times that threads report stay
+//! as they are. If a domain has to end early, because its log is full, the others end with it
 //! (`fifo/dispatch.rs`).
 //!
 //! Deviations: (1) A dispatcher changes the priorities of threads on other CPUs itself, where Algorithm 1
