@@ -11,7 +11,7 @@ use crate::manager::dispatchers::{Locks, Scope, merged, scopes};
 use crate::manager::{Finished, Manager, Start};
 use crate::supports;
 use layland_engine::rounds;
-use layland_model::{CpuId, Duration, Index, Service, System, Task, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, Service, System, Task, Time};
 use layland_policy::{Policy, Registry};
 use std::collections::BTreeMap;
 
@@ -107,28 +107,34 @@ fn domains_together_are_one_run() {
     assert_eq!(runs["g-edf"][1], 0, "global EDF has one domain");
 }
 
-/// The domains of QPS are its hierarchies; with one lock there is one domain.
+/// The domains of RUN are its subsystems, and those of QPS its hierarchies; with one lock there is one
+/// domain.
 #[test]
 fn domains_are_the_groups_of_the_rule() {
     let task = |wcet| Task::implicit("t", Service::from_ms(wcet), Duration::from_ms(6));
-    let system = System::new(4, vec![task(4), task(4), task(4), task(6)]);
-    for spec in ["run", "qps"] {
+    // Three tasks of 2/3 share two CPUs, and one task has a CPU. If there is a CPU for each, they share
+    // none.
+    let shared: &[&[u32]] = &[&[0, 1, 2], &[3]];
+    let alone: &[&[u32]] = &[&[0], &[1], &[2], &[3]];
+    let cases = [("run", 3, shared), ("qps", 3, shared), ("run", 5, alone), ("qps", 5, alone)];
+    for (spec, cpus, expected) in cases {
+        let system = System::new(cpus, vec![task(4), task(4), task(4), task(6)]);
         let rule = Registry::standard().build(spec, &system).unwrap().rule();
         let mut found = scopes(&rule, &system, Locks::PerGroup);
         for scope in &mut found {
             scope.cpus.sort_unstable();
             scope.tasks.sort_unstable();
         }
-        // Three tasks of 2/3 share two CPUs, one task has a CPU, and nothing runs on the last one.
         found.sort_by_key(|scope| scope.tasks.clone());
-        assert_eq!(found.len(), 2, "{spec}: {found:?}");
-        assert_eq!(found[0].tasks, [0, 1, 2].map(TaskId), "{spec}");
-        assert_eq!(found[1].tasks, [TaskId(3)], "{spec}");
-        let mut cpus: Vec<CpuId> = found.iter().flat_map(|scope| scope.cpus.clone()).collect();
-        cpus.sort_unstable();
-        assert_eq!(cpus, (0..4).map(CpuId::from_index).collect::<Vec<_>>(), "{spec}");
+        let tasks: Vec<Vec<u32>> =
+            found.iter().map(|scope| scope.tasks.iter().map(|task| task.0).collect()).collect();
+        assert_eq!(tasks, expected, "{spec} {cpus}: {found:?}");
+        // Each CPU is in one domain, also one on which nothing runs.
+        let mut own: Vec<CpuId> = found.iter().flat_map(|scope| scope.cpus.clone()).collect();
+        own.sort_unstable();
+        assert_eq!(own, (0..cpus).map(CpuId::from_index).collect::<Vec<_>>(), "{spec} {cpus}");
         let one = scopes(&rule, &system, Locks::One);
-        assert_eq!((one.len(), one[0].cpus.len(), one[0].tasks.len()), (1, 4, 4), "{spec}");
+        assert_eq!((one.len(), one[0].cpus.len(), one[0].tasks.len()), (1, cpus, 4), "{spec}");
     }
 }
 
