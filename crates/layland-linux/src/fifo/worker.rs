@@ -137,6 +137,7 @@ impl DispatcherPost {
 
 impl SharedState {
     /// Returns the state of a run with one manager.
+    #[cfg(feature = "ext")]
     pub fn new(tasks: usize) -> SharedState {
         Self::with_domains(tasks, 1)
     }
