@@ -529,6 +529,16 @@ pub(super) const ERRORS: &[Code] = &[
         "Groups under a reservation, speeds and probabilities: an answer without them would be about another system.",
     ),
     (
+        "layland::csv::background",
+        "a job that comes once and has no deadline",
+        "A warning: it gives way to all others, and is left out. Give it a deadline, or a server: a task with `budget`.",
+    ),
+    (
+        "layland::csv::no_execution",
+        "a row whose execution times are all zero",
+        "A warning: the task is left out, because it never executes.",
+    ),
+    (
         "layland::csv::unused_column",
         "a column of another tool that a task does not need",
         "A warning: the column does not count.",
@@ -560,7 +570,43 @@ pub(super) const ERRORS: &[Code] = &[
         "times in plain lines that do not make a valid system",
         "The message says which, and how to fix it.",
     ),
+    (
+        "layland::plain::background",
+        "aperiodic jobs without a server",
+        "A warning: they give way to the tasks, and are left out. Write the server, as in S 5 20.",
+    ),
     ("layland::plain::too_many", "more lines than are allowed", "Split the set."),
+    (
+        "layland::schedsim::lost",
+        "something of schedsim that has no place here",
+        "A warning: noises and dependencies go, what is not real-time gives way to all others, and some schedulers have no policy.",
+    ),
+    (
+        "layland::schedsim::cpus",
+        "a simulation without CPUs",
+        "Add a `pe` for each CPU under `hardware` and `cpus`.",
+    ),
+    (
+        "layland::schedsim::speed",
+        "a speed of a CPU that is not positive",
+        "Write a positive number with at most six decimals.",
+    ),
+    (
+        "layland::schedsim::type",
+        "a type of task that schedsim does not have",
+        "Write periodic or sporadic.",
+    ),
+    (
+        "layland::schedsim::time",
+        "a time of schedsim that is wrong",
+        "Times have no unit: say it with --unit.",
+    ),
+    (
+        "layland::schedsim::invalid",
+        "a set of schedsim that is not a valid system",
+        "The message says which task, and how to fix it.",
+    ),
+    ("layland::schedsim::too_many", "more tasks than a set may have", "Split the set."),
     (
         "layland::rtapp::form",
         "rt-app JSON of another form than is known",
