@@ -144,9 +144,27 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
+        // Ctrl-C may end the program before it arrives here. It must not end this process, too, once it
+        // is no longer blocked: the exit code is that of the program.
+        while self.wait(0).is_some() {}
         // Safety: the set is initialized.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_comes_last_ends_nothing() {
+        let signals = Signals::block().expect("the kernel allows it");
+        for number in [libc::SIGUSR1, libc::SIGINT] {
+            // Safety: the signal is blocked in this thread, and goes to this thread.
+            assert_eq!(unsafe { libc::raise(number) }, 0);
+        }
+        drop(signals);
     }
 }
