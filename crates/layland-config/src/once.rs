@@ -2,7 +2,7 @@
 //!
 //! Every task of the model has a period. That of a single job is a multiple of the hyperperiod of
 //! the other tasks, so that the schedule repeats as it would without the job, and so long that the
-//! job hardly counts in utilizations. A job without a deadline is no task: it gives way to all
+//! job hardly counts in utilizations. A job without a deadline is not a task: it gives way to all
 //! others, and an invented deadline would be missed, or make it overtake them.
 
 use layland_model::{Duration, TIME_LIMIT, Task};
