@@ -7,11 +7,12 @@
 //! A 25 5            an aperiodic job: arrival, execution time
 //! ```
 //!
-//! The server serves the aperiodic jobs: it is one task with a `budget` whose jobs are they, with a
-//! deadline by which it serves them all. Without a server they are left out: they have no deadlines,
+//! The server serves the aperiodic jobs: it is one task with a `budget`, and they are its jobs. Their
+//! deadline is so late that it serves them all. Without a server they are left out: they have no deadlines,
 //! and give way to the tasks. A server without jobs uses all of its budget.
 
 use crate::host::{Host, MAX_TASKS, default_cpus};
+use crate::plain::no_unit;
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{
     Behaviour, Duration, ExecutionModel, Index, ParseTimeError, Service, System, Task, Time,
@@ -38,7 +39,7 @@ impl Letter {
         })
     }
 
-    /// Returns the numbers that a line of this kind may have.
+    /// Returns the counts of numbers that a line of this kind may have.
     fn counts(self) -> &'static [usize] {
         match self {
             Letter::Periodic | Letter::WithDeadline => &[3, 4],
@@ -140,9 +141,7 @@ pub(crate) fn read(
         lines.push((kind, times, span));
     }
     if let Some(span) = without_unit {
-        let problem = Problem::error("layland::plain::time", "the numbers have no unit");
-        let help = "say which with --unit, or write ns, us, ms or s after each number";
-        problems.push(problem.at(span, "the first").help(help));
+        problems.push(no_unit(span));
     }
     if problems.has_errors() {
         return None;

@@ -107,9 +107,7 @@ pub(crate) fn read(
         }
     }
     if let Some(span) = without_unit {
-        let problem = Problem::error("layland::plain::time", "the numbers have no unit");
-        let help = "say which with --unit, or write ns, us, ms or s after each number";
-        problems.push(problem.at(span, "the first").help(help));
+        problems.push(no_unit(span));
     }
     if problems.has_errors() {
         return None;
@@ -132,6 +130,13 @@ pub(crate) fn read(
     }
     let whole = fields.iter().map(|spans| spans[0].start..spans[spans.len() - 1].end).collect();
     Some((system, whole))
+}
+
+/// Returns the problem of a text whose numbers have no unit, which begin here.
+pub(crate) fn no_unit(first: Span) -> Problem {
+    let problem = Problem::error("layland::plain::time", "the numbers have no unit");
+    let help = "say which with --unit, or write ns, us, ms or s after each number";
+    problem.at(first, "the first").help(help)
 }
 
 /// Returns the columns that the comment above the first line names, if their order is not that of

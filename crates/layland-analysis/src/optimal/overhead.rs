@@ -181,12 +181,8 @@ const ROUNDS: usize = 10;
 /// # Errors
 /// Returns a refusal if the larger WCETs no longer fit.
 pub fn inflate(system: &System, costs: &Costs, fit: Heuristic) -> Result<Inflated, Refusal> {
-    let refuse = |message: String| Refusal {
-        assumption: Assumption::NoOverheads,
-        part: SystemPart::Overheads,
-        message,
-        help: "lower the overheads or the rates of the tasks",
-    };
+    let refuse =
+        |message: String| refused(message, "lower the overheads or the rates of the tasks");
     let cpus = system.platform.cpu_count();
     let mut plain = system.clone();
     plain.platform.overheads = Overheads::default();
@@ -204,17 +200,27 @@ pub fn inflate(system: &System, costs: &Costs, fit: Heuristic) -> Result<Inflate
             }
             task.wcet[level..].fill(wcet);
         }
-        let no_room = || refuse("with them the CPUs cannot do all that there is to do".to_owned());
-        let grid = RateGrid::of(&larger).ok_or_else(no_room)?;
-        let rates: Vec<Rate> = larger.by_rank().into_iter().map(|task| grid.rate(task)).collect();
-        let tree = reduce(&rates, cpus, &ReductionRules::fit(fit)).map_err(|_| no_room())?;
-        let k = run_preemptions(tree.reductions());
+        let k = preemptions_by_tree(&larger, fit).ok_or_else(|| {
+            refuse("with them the CPUs cannot do all that there is to do".to_owned())
+        })?;
         if k <= preemptions[0] || rounds == ROUNDS {
             let terms = costs.terms(preemptions);
             return Ok(Inflated { system: larger, added, terms, preemptions, rounds });
         }
         preemptions[0] = k;
     }
+}
+
+fn refused(message: String, help: &'static str) -> Refusal {
+    Refusal { assumption: Assumption::NoOverheads, part: SystemPart::Overheads, message, help }
+}
+
+/// Returns `k_RUN` of the tree that RUN builds for a system; none if it cannot schedule the system.
+fn preemptions_by_tree(system: &System, fit: Heuristic) -> Option<u64> {
+    let grid = RateGrid::of(system)?;
+    let rates: Vec<Rate> = system.by_rank().into_iter().map(|task| grid.rate(task)).collect();
+    let tree = reduce(&rates, system.platform.cpu_count(), &ReductionRules::fit(fit)).ok()?;
+    Some(run_preemptions(tree.reductions()))
 }
 
 /// The part of every WCET of a system that is room for overheads.
@@ -245,18 +251,11 @@ pub struct Room {
 /// # Errors
 /// Returns a refusal if RUN cannot schedule the system, or a WCET is no longer than the overheads.
 pub fn room(system: &System, costs: &Costs, fit: Heuristic) -> Result<Room, Refusal> {
-    let refuse = |message: String| Refusal {
-        assumption: Assumption::NoOverheads,
-        part: SystemPart::Overheads,
-        message,
-        help: "lower the overheads or raise the WCETs of the tasks",
-    };
-    let cpus = system.platform.cpu_count();
-    let no_room = || refuse("the CPUs cannot do all that there is to do".to_owned());
-    let grid = RateGrid::of(system).ok_or_else(no_room)?;
-    let rates: Vec<Rate> = system.by_rank().into_iter().map(|task| grid.rate(task)).collect();
-    let tree = reduce(&rates, cpus, &ReductionRules::fit(fit)).map_err(|_| no_room())?;
-    let preemptions = [run_preemptions(tree.reductions()), qps_preemptions(cpus)];
+    let refuse =
+        |message: String| refused(message, "lower the overheads or raise the WCETs of the tasks");
+    let k = preemptions_by_tree(system, fit)
+        .ok_or_else(|| refuse("the CPUs cannot do all that there is to do".to_owned()))?;
+    let preemptions = [k, qps_preemptions(system.platform.cpu_count())];
     let added = costs.of_run(preemptions[0]).max(costs.of_qps(preemptions[1]));
     if let Some(task) = system.tasks.values().find(|task| task.own_wcet().ns() <= added.ns()) {
         return Err(refuse(format!(

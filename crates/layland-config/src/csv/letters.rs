@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// `None` if `P` may be a priority.
 ///
 /// A table needs periods, so that `P` has them where no other column can: beside execution times
-/// alone, or where `T` has a zero, which no period is.
+/// alone, or where `T` has a zero. A period is not zero.
 pub(super) fn resolved<'t>(titles: &[Cell<'t>], rows: &Rows<'_>) -> Option<Vec<Cell<'t>>> {
     let find = |names: &[&str]| {
         titles.iter().position(|title| names.contains(&&*simple(title.text.trim())))

@@ -320,7 +320,8 @@ impl<'p> TableReader<'p> {
             ),
         };
         let problem = Problem::warning("layland::csv::background", message).at(span, "here");
-        let help = "a server serves them sooner: write a task with `budget`, and its arrivals as `release`";
+        let help = "to count it, give it a deadline; a server (a task with `budget`, and its arrivals as `release`) serves it \
+                    soon, and without preemption it may delay others";
         self.problems.push(problem.help(help));
     }
 

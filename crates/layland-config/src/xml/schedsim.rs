@@ -13,13 +13,12 @@
 //! Times are whole numbers of an unnamed unit, which the user sets. The other algorithms have no
 //! policy: they are not for deadlines, or assign CPUs by a rule of their own.
 
-use super::tree::{Attribute, Attributes, Element, decimal, parse};
+use super::tree::{Attribute, Attributes, Element, parse};
 use crate::host::{Host, MAX_TASKS};
 use crate::once::{self, Once};
 use crate::problem::{Problems, Span};
 use layland_model::{
-    CpuId, Duration, Field, Index, OnMiss, ParseTimeError, Platform, Rate, Service, Speed, System,
-    Task, counted,
+    CpuId, Duration, Field, Index, OnMiss, ParseTimeError, Platform, Service, System, Task, counted,
 };
 
 const LOST: &str = "layland::schedsim::lost";
@@ -60,7 +59,8 @@ pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<W
             "{} left out: what is not real-time has no deadline, and gives way to all others",
             counted(left_out as u64, "task"),
         );
-        let help = "a server serves it sooner: write a task with `budget` in a task-set file";
+        let help = "a server serves it soon: write a task with `budget` in a task-set file; without preemption it may delay \
+                    others";
         reader.attributes.warn(LOST, root.span.clone(), message, help);
     }
     let tasks: Vec<Option<Task>> =
@@ -138,16 +138,8 @@ impl SchedsimReader<'_> {
         let mut platform = Platform::identical(cpus.len());
         for (index, cpu) in cpus.iter().enumerate() {
             let Some(attribute) = cpu.attribute("speed") else { continue };
-            let micro = decimal(attribute.value.trim(), 6).filter(|&(_, exact)| exact);
-            let micro = micro.and_then(|(micro, _)| i64::try_from(micro).ok());
-            match micro.and_then(|micro| Speed::new(&Rate::new(micro, 1_000_000))) {
-                Some(speed) => platform.speeds[CpuId::from_index(index)] = speed,
-                None => {
-                    let message = format!("`{}` is not a speed", attribute.value);
-                    let help = "write a positive number with at most six decimals";
-                    let span = attribute.span.clone();
-                    self.attributes.error("layland::schedsim::speed", span, message, help);
-                }
+            if let Some(speed) = self.attributes.speed(attribute, "layland::schedsim::speed") {
+                platform.speeds[CpuId::from_index(index)] = speed;
             }
         }
         Some(platform)

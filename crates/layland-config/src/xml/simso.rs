@@ -18,13 +18,13 @@
 //! | `priority` of a task, under FP | its priority; in SimSo the larger number comes first, and here the smaller one |
 //! | `cpu` of a task, under Fixed_PEDF | its affinity to the processor of this `id` |
 
-use super::tree::{Attributes, Element, decimal, escaped, in_units, parse};
+use super::tree::{Attributes, Element, escaped, in_units, parse};
 use crate::host::MAX_TASKS;
 use crate::keys::{Coverage, Of};
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, Field, Index, Levels, OnMiss, Overheads, Platform, Rate,
-    Service, Speed, System, Task, Time,
+    Behaviour, CpuId, CpuSet, Duration, Field, Index, Levels, OnMiss, Overheads, Platform, Service,
+    Speed, System, Task, Time,
 };
 
 mod identifiers;
@@ -155,19 +155,10 @@ impl Reader<'_> {
         let mut platform = Platform::identical(processors.len());
         let mut context_switch = 0;
         for (index, processor) in processors.iter().enumerate() {
-            if let Some(attribute) = processor.attribute("speed") {
-                let micro = decimal(attribute.value.trim(), 6).filter(|&(_, exact)| exact);
-                let micro = micro.and_then(|(micro, _)| i64::try_from(micro).ok());
-                let speed = micro.and_then(|micro| Speed::new(&Rate::new(micro, 1_000_000)));
-                match speed {
-                    Some(speed) => platform.speeds[CpuId::from_index(index)] = speed,
-                    None => {
-                        let message = format!("`{}` is not a speed", attribute.value);
-                        let help = "write a positive number with at most six decimals";
-                        let span = attribute.span.clone();
-                        self.attributes.error("layland::simso::speed", span, message, help);
-                    }
-                }
+            if let Some(attribute) = processor.attribute("speed")
+                && let Some(speed) = self.attributes.speed(attribute, "layland::simso::speed")
+            {
+                platform.speeds[CpuId::from_index(index)] = speed;
             }
             let of = |reader: &mut Self, name| reader.cycles(processor, name, per_ms);
             let both = of(self, "cl_overhead").saturating_add(of(self, "cs_overhead"));

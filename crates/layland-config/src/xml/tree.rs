@@ -2,7 +2,7 @@
 
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
-use layland_model::{Field, Index, Invalid, TIME_LIMIT};
+use layland_model::{Field, Index, Invalid, Rate, Speed, TIME_LIMIT};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
@@ -202,6 +202,19 @@ impl Attributes<'_> {
                 None
             }
         }
+    }
+
+    /// Reads the speed of a CPU.
+    pub(super) fn speed(&mut self, attribute: &Attribute, code: &'static str) -> Option<Speed> {
+        let micro = decimal(attribute.value.trim(), 6).filter(|&(_, exact)| exact);
+        let micro = micro.and_then(|(micro, _)| i64::try_from(micro).ok());
+        let speed = micro.and_then(|micro| Speed::new(&Rate::new(micro, 1_000_000)));
+        if speed.is_none() {
+            let message = format!("`{}` is not a speed", attribute.value);
+            let help = "write a positive number with at most six decimals";
+            self.error(code, attribute.span.clone(), message, help);
+        }
+        speed
     }
 
     /// Reads a whole number.
