@@ -440,6 +440,25 @@ def test_a_policy_that_simulates_with_itself_for_ever_is_a_recursion(way):
     assert code == 0 and "recursion:" in said, said
 
 
+def test_a_long_run_asks_a_policy_as_often_as_it_has_jobs():
+    # The state of an object is unknown, so that no turn of the schedule stands for the others, and none is simulated
+    # in search of one.
+    counts = []
+    for loop in ("fitting", "general"):
+
+        class Counts(layland.Policy):
+            calls = 0
+
+            def key(self, job, now):
+                Counts.calls += 1
+                return job.deadline
+
+        arguments = ["sim", "-t", "a=1ms/10ms", "--cpus", "1", "-p", "Counts", "-q"]
+        assert layland.run_command([*arguments, "--until", "2s", "--engine-loop", loop], policies=[Counts]) == 0
+        counts.append(Counts.calls)
+    assert counts[0] == counts[1] >= 200, counts
+
+
 def test_a_policy_may_simulate_within_a_simulation():
     class Looks(Edf):
         def key(self, job, now):

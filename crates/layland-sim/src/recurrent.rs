@@ -8,7 +8,7 @@ use crate::figures::Figures;
 use crate::options::{EventLoop, Horizon, Outcome, SimOptions, last_offset};
 use crate::simulator::simulate;
 use layland_model::{Duration, System, Time};
-use layland_policy::Policy;
+use layland_policy::{Policy, State};
 use layland_trace::{Both, FirstMiss, NoRecord, Refusals, Statistics};
 
 /// The number of hyperperiods in which a cycle is searched for.
@@ -35,6 +35,15 @@ pub(crate) fn figures(
     if end < at(MANY)? || !system.requests.is_empty() {
         return None;
     }
+    // A policy of another language may not know its state, and says a different one each time.
+    let state = || {
+        let mut state = State::default();
+        policy.save(Time::ZERO, &mut state);
+        state
+    };
+    if state() != state() {
+        return None;
+    }
     let search = Horizon::Recurrence { at_most: at(SEARCHED)? };
     let searched = SimOptions { horizon: search, ..*options };
     let found = simulate(system, policy.clone_policy(), &mut NoRecord, &searched).ok()?;
@@ -53,7 +62,7 @@ pub(crate) fn figures(
     let (earlier, before) = run(cycle.from)?;
     let (later, after) = run(again)?;
     let turns = u64::try_from(turns).ok()?;
-    // A job that is late in a further turn is also late in the first one, and so are requests.
+    // A job that is late in a further turn has a twin in the first one, which is late, too.
     let Both(statistics, firsts) = later;
     let recorder = Both(statistics.after(&earlier.0, turns, end), firsts);
     let more = |now: u64, before: u64| now + turns * (now - before);
