@@ -13,8 +13,8 @@ impl Checker<'_> {
     /// Returns the tolerance of the execution of a job in nanoseconds: the latency for each of its
     /// segments, or once, if the demand comes from the world.
     ///
-    /// In a record the times of switches are those of the kernel, so that a job that is preempted a
-    /// hundred times has no hundred latencies of its own. It has reloaded its caches as often.
+    /// In a record the times of switches are those of the kernel, so that a preemption adds no latency
+    /// to the execution of a job. It adds a switch, and the reload of caches.
     pub(super) fn slack_of(&self, id: JobId) -> i64 {
         let count = self.segment_counts.get(&id).copied().unwrap_or(1);
         let of_more = match self.demand {

@@ -128,7 +128,8 @@ impl DispatcherPost {
         }
     }
 
-    /// Sleeps until the time has come, or there is news. Looks for reports that follow include the news.
+    /// Sleeps until the time has come, or there is news. The caller then reads the reports, among which
+    /// the news is.
     pub fn wait(&self) {
         self.timer.wait();
         self.has_news.swap(false, Ordering::SeqCst);
