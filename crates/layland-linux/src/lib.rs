@@ -60,6 +60,7 @@ pub use machine::changes::{ChangeError, Changes, NotTakenBack};
 pub use machine::disturbance::{Disturbance, ForeignProcess};
 pub use machine::ext::{Defect, ExtSupport, Obstacle, support as ext_support};
 pub use machine::register::{Register, Run, named as cpus_named, own_namespace as pid_namespace};
+pub use machine::repair::Repair;
 pub use machine::rules::{Broken, Missing, Rules, try_deadline};
 pub use machine::throttling::{Throttling, foresee, way_out};
 pub use machine::{Machine, doctor};

@@ -402,14 +402,15 @@ impl Region {
         let spec = || self.regime.spec().to_owned();
         let limited = || format!("{}:limit={}", self.regime.spec(), terms.limit);
         match self.regime {
-            Regime::DlSp => {
+            Regime::KernelDlSp | Regime::DlSp => {
                 // As long as every thread is tied to one CPU, no thread migrates, and each CPU is a
                 // system of its own. A thread that may use all CPUs cannot be combined with threads
                 // whose deadlines are guaranteed on one.
                 let wants_all = newcomer.cpus.as_ref() == Some(free);
                 let is_tied = self.held.iter().all(|held| held.holding.cpus.len() == 1);
-                let tied = Way { clusters: single(), spec: spec() };
-                let all = Way { clusters: whole(), spec: spec() };
+                let spec = if self.regime.is_ext() { spec() } else { limited() };
+                let tied = Way { clusters: single(), spec: spec.clone() };
+                let all = Way { clusters: whole(), spec };
                 if is_tied && !wants_all { vec![tied, all] } else { vec![all] }
             }
             Regime::KernelDl => vec![Way { clusters: whole(), spec: limited() }],

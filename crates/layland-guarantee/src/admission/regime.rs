@@ -9,6 +9,9 @@ use layland_model::CpuSet;
 pub enum Regime {
     /// `dl` by SCHED_DEADLINE: global EDF with a budget for each thread, in a root domain.
     KernelDl,
+    /// `dl-sp` by SCHED_DEADLINE, in a kernel that is repaired: each thread has one CPU of the root
+    /// domain, or all.
+    KernelDlSp,
     /// `p-edf` by SCHED_DEADLINE: each CPU that is used is a root domain.
     PEdf,
     /// `p-dm` by SCHED_FIFO: each thread on one CPU, without a budget.
@@ -29,8 +32,9 @@ pub enum Regime {
 
 impl Regime {
     /// Every regime.
-    pub const ALL: [Regime; 9] = [
+    pub const ALL: [Regime; 10] = [
         Regime::KernelDl,
+        Regime::KernelDlSp,
         Regime::PEdf,
         Regime::PDm,
         Regime::PRm,
@@ -64,7 +68,7 @@ impl Regime {
             Regime::PDm => "p-dm",
             Regime::PRm => "p-rm",
             Regime::PFp => "p-fp",
-            Regime::DlSp => "dl-sp",
+            Regime::KernelDlSp | Regime::DlSp => "dl-sp",
             Regime::Apedf => "apedf",
             Regime::A2pedf => "a2pedf",
         }
@@ -84,9 +88,12 @@ impl Regime {
             Regime::KernelDl | Regime::PEdf | Regime::ExtDl => "dl:ac=on",
             // Threads of the same priority share a priority of SCHED_FIFO.
             Regime::PFp => "p-fp:tie=fifo",
-            Regime::PDm | Regime::PRm | Regime::DlSp | Regime::Apedf | Regime::A2pedf => {
-                self.policy()
-            }
+            Regime::KernelDlSp
+            | Regime::PDm
+            | Regime::PRm
+            | Regime::DlSp
+            | Regime::Apedf
+            | Regime::A2pedf => self.policy(),
         }
     }
 
@@ -94,7 +101,12 @@ impl Regime {
     pub fn is_ext(self) -> bool {
         match self {
             Regime::ExtDl | Regime::DlSp | Regime::Apedf | Regime::A2pedf => true,
-            Regime::KernelDl | Regime::PEdf | Regime::PDm | Regime::PRm | Regime::PFp => false,
+            Regime::KernelDl
+            | Regime::KernelDlSp
+            | Regime::PEdf
+            | Regime::PDm
+            | Regime::PRm
+            | Regime::PFp => false,
         }
     }
 
@@ -104,6 +116,7 @@ impl Regime {
         match self {
             Regime::PDm | Regime::PRm | Regime::PFp => false,
             Regime::KernelDl
+            | Regime::KernelDlSp
             | Regime::PEdf
             | Regime::ExtDl
             | Regime::DlSp
@@ -115,7 +128,7 @@ impl Regime {
     /// Returns true if a region of this regime has given CPUs; otherwise it has the CPUs that were
     /// granted to its members.
     pub(super) fn has_own_cpus(self) -> bool {
-        self == Regime::KernelDl || self.is_ext()
+        matches!(self, Regime::KernelDl | Regime::KernelDlSp) || self.is_ext()
     }
 
     /// Returns true if the kernel has to separate the CPUs of a thread that may use `region` from
@@ -124,7 +137,8 @@ impl Regime {
         match self {
             Regime::KernelDl => region != online,
             Regime::PEdf => online.len() > 1,
-            Regime::PDm
+            Regime::KernelDlSp
+            | Regime::PDm
             | Regime::PRm
             | Regime::PFp
             | Regime::ExtDl
@@ -132,6 +146,12 @@ impl Regime {
             | Regime::Apedf
             | Regime::A2pedf => false,
         }
+    }
+
+    /// Returns true if the CPUs that a program names are those of its threads: one of the root domain of
+    /// the machine, or all. Otherwise they are those of a region.
+    pub fn has_the_root_domain(self) -> bool {
+        self == Regime::KernelDlSp
     }
 
     /// Returns the key by which SCHED_FIFO orders a task on its CPU: the smaller one goes first.
@@ -143,6 +163,7 @@ impl Regime {
             Regime::PRm => Some((task.period.ns(), id)),
             Regime::PFp => Some((task.priority.unwrap_or(0), 0)),
             Regime::KernelDl
+            | Regime::KernelDlSp
             | Regime::PEdf
             | Regime::ExtDl
             | Regime::DlSp

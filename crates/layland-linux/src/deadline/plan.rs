@@ -1,8 +1,11 @@
 //! The reservations and root domains that a set needs, and whether the kernel would accept them.
+//!
+//! Long because the kernel as it is, with the repair, and with root domains share their refusals.
 
 use crate::kernel::sys;
 use crate::machine::limit::Limit;
 use crate::machine::register::Register;
+use crate::machine::repair::Repair;
 use crate::machine::rules::{Broken, Rules};
 use layland_engine::reserves::Margin;
 use layland_model::{
@@ -23,6 +26,8 @@ pub struct Facts {
     pub has_hrtick: Option<bool>,
     /// The share of each CPU that may be reserved, in thousandths.
     pub limit_thousandths: i64,
+    /// The rules for threads that are tied to a CPU, if the kernel has the repair of SCHED_DEADLINE.
+    pub repair: Option<Repair>,
 }
 
 impl Facts {
@@ -51,7 +56,8 @@ impl Facts {
         // A runtime of -1 means that admission control is off.
         let limit_thousandths =
             if runtime < 0 { 1000 } else { (runtime * 1000 / period - fair).max(0) };
-        Facts { tick: Duration::from_ns(sys::tick_ns()), has_hrtick, limit_thousandths }
+        let tick = Duration::from_ns(sys::tick_ns());
+        Facts { tick, has_hrtick, limit_thousandths, repair: Repair::read() }
     }
 
     /// Returns the longest delay until the kernel notices that a budget is exhausted.
@@ -92,9 +98,11 @@ pub struct Plan {
     pub reservations: TaskMap<Reservation>,
     /// The root domains that have tasks.
     pub domains: Vec<Domain>,
-    /// The CPUs that each task may use, if the kernel is used as it is, without root domains.
-    /// Admission control is off then.
+    /// The CPUs that each task may use, if the kernel is used as it is, without root domains and with
+    /// admission control off; or, with the repair, in a root domain and admitted by its rules.
     pub affinities: Option<TaskMap<CpuSet>>,
+    /// The rules that are on during the run, if the run needs the repair of the kernel.
+    pub repair: Option<Repair>,
     /// The clusters that requests may name.
     pub clusters: Vec<CpuSet>,
     /// By task: the delay of its first release after its offset, so that ties are settled.
@@ -128,6 +136,18 @@ pub enum Refusal {
         "task `{task}` may only use {allowed:#} of its group {group}: a SCHED_DEADLINE thread needs the whole root domain"
     )]
     Affinity { task: String, allowed: CpuSet, group: CpuSet },
+    /// The kernel does not have the repair.
+    #[error(
+        "SCHED_DEADLINE of this kernel is not repaired for threads that are tied to a CPU: it has no \
+         kernel.sched_dl_semi_partitioned"
+    )]
+    NotRepaired,
+    /// A task may use several CPUs of its cluster, but not all.
+    #[error(
+        "task `{task}` may only use {allowed:#} of its cluster {cluster}: with the repair a SCHED_DEADLINE thread has \
+         one CPU or all of its root domain"
+    )]
+    NeitherOneNorAll { task: String, allowed: CpuSet, cluster: CpuSet },
     /// Requests change the system while it runs.
     #[error(
         "the set changes while it runs, and parameters of a live SCHED_DEADLINE thread must not change"
@@ -170,11 +190,13 @@ impl Refusal {
         match self {
             Refusal::Split { task, .. }
             | Refusal::Affinity { task, .. }
+            | Refusal::NeitherOneNorAll { task, .. }
             | Refusal::ShorterThanTicks { task, .. }
             | Refusal::NoRoom { task, .. }
             | Refusal::OnMiss { task }
             | Refusal::Rule { task, .. } => Some(task),
             Refusal::NotEdf
+            | Refusal::NotRepaired
             | Refusal::Requests
             | Refusal::Request { .. }
             | Refusal::Speeds
@@ -188,8 +210,12 @@ impl Refusal {
             Refusal::NotEdf
             | Refusal::Split { .. }
             | Refusal::Affinity { .. }
+            | Refusal::NeitherOneNorAll { .. }
             | Refusal::Requests
             | Refusal::Request { .. } => "the dispatcher runs every policy: --engine fifo",
+            Refusal::NotRepaired => {
+                "the dispatcher runs every policy: --engine fifo; patches of Linux are in kernel/ of Layland's sources"
+            }
             Refusal::OnMiss { .. } => {
                 "say on_miss = \"continue\", or let the dispatcher run it: --engine fifo"
             }
@@ -241,6 +267,7 @@ impl Plan {
             reservations: TaskMap::filled(Reservation::default(), system.tasks.len()),
             domains: Vec::new(),
             affinities: None,
+            repair: None,
             clusters: Vec::new(),
             settle: TaskMap::filled(Duration::ZERO, system.tasks.len()),
             asks_itself: false,
@@ -302,28 +329,7 @@ impl Plan {
         settle: Option<Duration>,
         asks_itself: bool,
     ) -> Result<Plan, Refusal> {
-        if !system.platform.is_unit_speed() {
-            return Err(Refusal::Speeds);
-        }
-        for request in &system.requests {
-            match request.kind {
-                RequestKind::Leave(_) | RequestKind::Reconfigure(..) => {}
-                RequestKind::SetClusterCpus { .. }
-                | RequestKind::CpuOnline(_)
-                | RequestKind::CpuOffline(_) => {
-                    return Err(Refusal::Request { request: system.describe(&request.kind) });
-                }
-            }
-        }
-        let mut reservations = TaskMap::filled(Reservation::default(), system.tasks.len());
-        let none = Margin::Time(Duration::ZERO);
-        for (id, task) in system.tasks.iter() {
-            let is_hog = matches!(task.behaviour, Behaviour::Hog);
-            let is_whole = task.reservation().at_unit_speed() >= task.period;
-            let margin = if is_hog { Some(&none) } else { margin };
-            let is_forced = is_forced || is_hog && is_whole;
-            reservations[id] = reservation(system, id, facts, margin, is_forced)?;
-        }
+        let reservations = reservations(system, facts, margin, is_forced)?;
         let affinities: TaskMap<CpuSet> =
             system.tasks.ids().map(|id| system.allowed_cpus(id)).collect();
         let periods = || system.tasks.values().map(|task| task.period);
@@ -364,7 +370,94 @@ impl Plan {
         let clusters = system.platform.clusters.clone();
         let affinities = Some(affinities);
         let domains = Vec::new();
-        Ok(Plan { reservations, domains, affinities, clusters, settle, asks_itself, lead, caveats })
+        let repair = None;
+        Ok(Plan {
+            reservations,
+            domains,
+            affinities,
+            repair,
+            clusters,
+            settle,
+            asks_itself,
+            lead,
+            caveats,
+        })
+    }
+
+    /// Computes what a set needs on a kernel with the repair of SCHED_DEADLINE, under the rules of
+    /// `repair`: a root domain for each cluster, whose threads use all of it or one CPU, and admission
+    /// control by both conditions. Requests are carried out by system calls; the kernel refuses those
+    /// for other parameters or another affinity. Hogs get exactly their reservation, other tasks a
+    /// margin in addition.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel does not have the repair, cannot express the set, or would not
+    /// admit it.
+    pub fn of_repaired(
+        system: &System,
+        facts: &Facts,
+        repair: Repair,
+        margin: Option<&Margin>,
+        is_forced: bool,
+        asks_itself: bool,
+    ) -> Result<Plan, Refusal> {
+        if facts.repair.is_none() {
+            return Err(Refusal::NotRepaired);
+        }
+        let reservations = reservations(system, facts, margin, is_forced)?;
+        let affinities: TaskMap<CpuSet> =
+            system.tasks.ids().map(|id| system.allowed_cpus(id)).collect();
+        let mut plan = Plan {
+            reservations,
+            domains: Vec::new(),
+            affinities: Some(affinities.clone()),
+            repair: Some(repair),
+            clusters: system.platform.clusters.clone(),
+            settle: TaskMap::filled(Duration::ZERO, system.tasks.len()),
+            asks_itself,
+            lead: Duration::ZERO,
+            caveats: Vec::new(),
+        };
+        for (index, cluster) in system.platform.clusters.iter().enumerate() {
+            let inside = system.tasks.iter().filter(|(_, task)| task.cluster == index);
+            let tasks: Vec<TaskId> = inside.map(|(id, _)| id).collect();
+            if tasks.is_empty() {
+                continue;
+            }
+            for &id in &tasks {
+                let allowed = affinities[id].clone();
+                if allowed.len() > 1 && allowed != *cluster {
+                    let task = system.tasks[id].name.to_string();
+                    let cluster = cluster.clone();
+                    return Err(Refusal::NeitherOneNorAll { task, allowed, cluster });
+                }
+            }
+            // Condition (2), and then (1).
+            for cpu in cluster.iter().filter(|_| cluster.len() > 1) {
+                let cpus = CpuSet::single(cpu);
+                let tied = tasks.iter().copied().filter(|&id| affinities[id] == cpus).collect();
+                plan.admit(&Domain { cpus, tasks: tied }, facts)?;
+            }
+            let domain = Domain { cpus: cluster.clone(), tasks };
+            plan.admit(&domain, facts)?;
+            plan.domains.push(domain);
+        }
+        let is_late_for_ever = |&(id, _): &(TaskId, &Reservation)| {
+            let Reservation { runtime, period, .. } = plan.reservations[id];
+            affinities[id].len() > 1 && runtime >= period
+        };
+        if let Some((id, _)) = plan.reservations.iter().find(is_late_for_ever) {
+            plan.caveats.push(format!(
+                "task `{}` migrates and reserves all of its periods: it never gets back what the kernel's work takes \
+                 from it",
+                system.tasks[id].name
+            ));
+        }
+        if facts.has_hrtick != Some(true) {
+            plan.caveats
+                .push(format!("budgets are enforced by the tick: up to {} late", facts.tick));
+        }
+        Ok(plan)
     }
 
     /// Returns the system with the budget of each task set to the runtime that is reserved for it.
@@ -408,6 +501,38 @@ impl Plan {
     pub fn domain_of(&self, task: TaskId) -> Option<usize> {
         self.domains.iter().position(|domain| domain.tasks.contains(&task))
     }
+}
+
+/// Returns the reservations of a set that may have hogs and requests about tasks.
+fn reservations(
+    system: &System,
+    facts: &Facts,
+    margin: Option<&Margin>,
+    is_forced: bool,
+) -> Result<TaskMap<Reservation>, Refusal> {
+    if !system.platform.is_unit_speed() {
+        return Err(Refusal::Speeds);
+    }
+    for request in &system.requests {
+        match request.kind {
+            RequestKind::Leave(_) | RequestKind::Reconfigure(..) => {}
+            RequestKind::SetClusterCpus { .. }
+            | RequestKind::CpuOnline(_)
+            | RequestKind::CpuOffline(_) => {
+                return Err(Refusal::Request { request: system.describe(&request.kind) });
+            }
+        }
+    }
+    let mut reservations = TaskMap::filled(Reservation::default(), system.tasks.len());
+    let none = Margin::Time(Duration::ZERO);
+    for (id, task) in system.tasks.iter() {
+        let is_hog = matches!(task.behaviour, Behaviour::Hog);
+        let is_whole = task.reservation().at_unit_speed() >= task.period;
+        let margin = if is_hog { Some(&none) } else { margin };
+        let is_forced = is_forced || is_hog && is_whole;
+        reservations[id] = reservation(system, id, facts, margin, is_forced)?;
+    }
+    Ok(reservations)
 }
 
 fn reservation(

@@ -10,6 +10,7 @@ use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
 use crate::machine::changes::{Changes, no_process};
 use crate::machine::disturbance::{self, Disturbance, Watch};
+use crate::machine::repair::{Repair, SYSCTLS};
 use layland_engine::streams::Stream;
 use layland_model::{
     Change, CpuId, Duration, Index, JobId, RequestKind, Service, System, TaskId, Time,
@@ -96,6 +97,11 @@ pub enum RunError {
         /// The load that may be reserved in the domain.
         limit: f64,
     },
+    /// The rules of the repair cannot be switched on.
+    #[error(
+        "failed to switch on the repair of SCHED_DEADLINE, kernel.sched_dl_semi_partitioned: {0}"
+    )]
+    Repair(io::Error),
     /// Admission control cannot be switched off.
     #[error("failed to switch off admission control, in {ADMISSION}: {0}")]
     Admission(io::Error),
@@ -128,7 +134,10 @@ impl RunError {
             | RunError::Affinity { task, .. }
             | RunError::Busy { task, .. }
             | RunError::Refused { task, .. } => Some(task),
-            RunError::Cpuset(_) | RunError::NotPermitted | RunError::Admission(_) => None,
+            RunError::Cpuset(_)
+            | RunError::NotPermitted
+            | RunError::Repair(_)
+            | RunError::Admission(_) => None,
         }
     }
 
@@ -146,7 +155,9 @@ impl RunError {
                 "wait a period, stop the other SCHED_DEADLINE threads, or choose a smaller --reserve"
                     .to_owned()
             }
-            RunError::Admission(_) => "run it as root, e.g. with sudo".to_owned(),
+            RunError::Repair(_) | RunError::Admission(_) => {
+                "run it as root, e.g. with sudo".to_owned()
+            }
             RunError::Refused { .. } => "see `layland doctor`".to_owned(),
         }
     }
@@ -214,7 +225,13 @@ pub fn run(
         plan.domains.iter().map(|domain| domain.cpus.iter().map(machine).collect()).collect();
     // A domain of all CPUs needs no cpuset, because the whole machine is a root domain already.
     let is_whole = domains.len() == 1 && domains[0].len() == online().max(1);
-    let is_free = plan.affinities.is_some();
+    let is_free = plan.affinities.is_some() && plan.repair.is_none();
+    if let Some(repair) = plan.repair {
+        let path = Path::new(SYSCTLS).join("kernel").join(Repair::SETTING);
+        changes
+            .change(Repair::SETTING, &path, &repair.value().to_string())
+            .map_err(RunError::Repair)?;
+    }
     if is_free {
         changes.wait_for_ended();
         // The setting stays until the changes are reverted.
@@ -301,12 +318,18 @@ fn start(
         let (own, failure, cpusets) =
             (Arc::clone(shared), Arc::clone(&failure), Arc::clone(cpusets));
         let reservation = plan.reservations[id];
-        let affinity = plan.affinities.as_ref().map(|of| of[id].iter().map(machine).collect());
+        let affinity: Option<Vec<usize>> =
+            plan.affinities.as_ref().map(|of| of[id].iter().map(machine).collect());
+        let (affinity, tied) = match plan.repair {
+            None => (affinity, None),
+            // Its root domain has the others.
+            Some(_) => (None, affinity.filter(|cpus| cpus.len() == 1).map(|cpus| cpus[0])),
+        };
         let requests = own_requests(system, plan, id);
         let (cpus, plan) = (options.cpus.to_vec(), Arc::clone(plan));
         let body = move || {
             own.threads[id.index()].store(Tid::own().0, Ordering::SeqCst);
-            let place = ThreadPlace { cpusets: cpusets.as_ref().as_ref(), domain, affinity };
+            let place = ThreadPlace { cpusets: cpusets.as_ref().as_ref(), domain, affinity, tied };
             let entered = enter(reservation, place);
             if let Err(error) = entered {
                 own.stop.store(true, Ordering::SeqCst);
@@ -403,6 +426,8 @@ struct ThreadPlace<'a> {
     domain: Option<usize>,
     /// The CPUs of the machine, if there are no root domains.
     affinity: Option<Vec<usize>>,
+    /// The CPU to which it is tied, in a root domain with the repair.
+    tied: Option<usize>,
 }
 
 fn enter(reservation: Reservation, place: ThreadPlace<'_>) -> Result<(), Failed> {
@@ -411,6 +436,10 @@ fn enter(reservation: Reservation, place: ThreadPlace<'_>) -> Result<(), Failed>
     }
     let failed = |error| Failed::Kernel(error, sys::allowed_cpus().unwrap_or_default());
     let own = Tid::own();
+    if let Some(cpu) = place.tied {
+        // The kernel decides by the affinity, and lets no thread change it later.
+        sys::set_affinity(own, [cpu]).map_err(failed)?;
+    }
     let Some(affinity) = place.affinity else {
         return sys::set_deadline(own, reservation, true).map_err(failed);
     };

@@ -548,7 +548,11 @@ impl Reserving {
             let done = match step {
                 Anew::Leave => {
                     held.anew = Some(Anew::Return(now + 2 * reservation.period.ns()));
-                    sys::empty_reservation(tid).and_then(|()| sys::set_ordinary(tid))
+                    match sys::empty_reservation(tid) {
+                        // A kernel with the repair changes no reservation, and leaks none either.
+                        Err(error) if error.raw_os_error() != Some(libc::EBUSY) => Err(error),
+                        Ok(()) | Err(_) => sys::set_ordinary(tid),
+                    }
                 }
                 Anew::Return(from) if now < from => continue,
                 Anew::Return(_) => {

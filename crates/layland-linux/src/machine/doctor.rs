@@ -19,12 +19,14 @@ use crate::machine::cpuset;
 pub use crate::machine::left::{Leftover, heal, left_behind};
 use crate::machine::left::{as_doctor, of_unknown_runs};
 use crate::machine::register::Register;
+use crate::machine::repair;
 use crate::machine::rules::{Missing, enter_deadline};
 use layland_model::{Duration, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::path::Path;
 use unrecorded::RecordedSwitches;
 
 /// The result of a test.
@@ -73,6 +75,7 @@ pub fn examine(latency_for_ns: i64) -> Vec<Finding> {
     let mut findings = vec![kernel(), preemption(), ticks(), clocksource(), virtualisation()];
     findings.extend([fifo(), deadline(), account(), limits::rt_group(), limits::throttling()]);
     findings.push(limits::fair_server());
+    findings.extend(limits::repair(Path::new(repair::SYSCTLS)));
     findings.extend([latency(latency_for_ns), memory(), c_states(), governor(), isolation()]);
     findings.extend(ext::findings());
     findings.extend([tracing(), cpusets(), runs(), leftovers()]);

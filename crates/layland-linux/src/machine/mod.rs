@@ -11,6 +11,7 @@
 //!   rules      what the kernel takes, and what it wants of whoever asks
 //!   accounting the kernel's sum of what is reserved, and its faults
 //!   limit      how much the kernel lets be reserved
+//!   repair     the repair of SCHED_DEADLINE, where the kernel has it
 //!   left       what was left behind all the same
 //!   doctor     what works here
 //!   ext, btf   whether sched_ext does, and what the kernel says of its functions
@@ -31,6 +32,7 @@ pub(crate) mod guardian;
 mod left;
 pub(crate) mod limit;
 pub mod register;
+pub(crate) mod repair;
 pub mod rules;
 pub(crate) mod threads;
 pub mod throttling;

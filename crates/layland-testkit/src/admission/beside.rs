@@ -157,8 +157,10 @@ impl Scene {
         // A stream of random numbers that no task uses.
         let mut random = Random::of_task(seed, u64::MAX - 5);
         // The simulation is of CPUs by themselves, so that no task may use several.
-        let is_global =
-            matches!(regime, Regime::KernelDl | Regime::ExtDl | Regime::Apedf | Regime::A2pedf);
+        let is_global = matches!(
+            regime,
+            Regime::KernelDl | Regime::KernelDlSp | Regime::ExtDl | Regime::Apedf | Regime::A2pedf
+        );
         let cpus = CpuSet::first(if is_global { 1 } else { 2 });
         let mut scene = Scene {
             regime,

@@ -12,6 +12,7 @@ mod costs;
 mod examples;
 mod faults;
 mod placement;
+mod programs;
 mod stress;
 
 use layland_system_tests::{

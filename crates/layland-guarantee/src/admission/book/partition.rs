@@ -24,9 +24,12 @@ impl Book {
             // Its spec is that of SCHED_DEADLINE on one CPU.
             Regime::PEdf => terms.regime.policy(),
             Regime::PDm | Regime::PRm | Regime::PFp => terms.regime.spec(),
-            Regime::KernelDl | Regime::ExtDl | Regime::DlSp | Regime::Apedf | Regime::A2pedf => {
-                return None;
-            }
+            Regime::KernelDl
+            | Regime::KernelDlSp
+            | Regime::ExtDl
+            | Regime::DlSp
+            | Regime::Apedf
+            | Regime::A2pedf => return None,
         };
         let mut book = self.clone();
         let region = book.region(terms).ok()?;

@@ -281,9 +281,37 @@ fn a_set_is_placed_as_its_policy_packs_it() {
         let late = book.partition(&terms, &tasks, 2).into_iter().flatten();
         assert!(late.clone().all(|place| place == cpus("3")), "{regime:?}");
     }
-    for regime in [Regime::KernelDl, Regime::ExtDl, Regime::DlSp] {
+    for regime in [Regime::KernelDl, Regime::KernelDlSp, Regime::ExtDl, Regime::DlSp] {
         let terms = Terms { regime, ..alone(&registry, &online, 0) };
         let task = Reservation::implicit("a", Service::from_ms(1), Duration::from_ms(10));
         assert_eq!(Book::default().partition(&terms, &[task], 2), None, "{regime:?}");
     }
+}
+
+/// A kernel with the repair admits threads with one CPU or all of them, by its limit for both.
+#[test]
+fn a_repaired_kernel_ties_threads() {
+    let registry = Registry::standard();
+    let online = CpuSet::first(3);
+    let limit = Rate::new(9, 10);
+    let terms = Terms { regime: Regime::KernelDlSp, limit: &limit, ..alone(&registry, &online, 0) };
+    let ask = |book: &mut Book, name: &str, ms: i64, cpus: Option<CpuSet>| {
+        let task = Reservation::implicit(name, Service::from_ms(ms), Duration::from_ms(10));
+        let task = Reservation { cpus, ..task };
+        book.admit(&terms, &Foreign::default(), &task)
+    };
+    let mut book = Book::default();
+    let second = cpus("1");
+    // One that is named, and one that is found; no CPU becomes a partition.
+    let granted = ask(&mut book, "a", 6, Some(second.clone())).unwrap();
+    assert_eq!((granted.cpus, granted.is_partition), (second.clone(), false));
+    let granted = ask(&mut book, "b", 9, None).unwrap();
+    assert!(granted.cpus.len() == 1 && granted.cpus != second, "{:?}", granted.cpus);
+    // The limit of the kernel, and not the whole CPU.
+    assert!(ask(&mut book, "c", 4, Some(second.clone())).is_err());
+    assert!(ask(&mut book, "c", 3, Some(second)).is_ok());
+    // A thread that migrates has no deadline beside those that are tied.
+    assert!(ask(&mut book, "d", 1, Some(online.clone())).is_err());
+    let mut empty = Book::default();
+    assert_eq!(ask(&mut empty, "d", 5, Some(online.clone())).unwrap().cpus, online);
 }

@@ -1,8 +1,12 @@
 use super::*;
 use layland_model::{Group, Task};
 
-const FACTS: Facts =
-    Facts { tick: Duration::from_ms(4), has_hrtick: Some(false), limit_thousandths: 900 };
+const FACTS: Facts = Facts {
+    tick: Duration::from_ms(4),
+    has_hrtick: Some(false),
+    limit_thousandths: 900,
+    repair: None,
+};
 
 fn global(tasks: &[(i64, i64)], cpus: usize) -> (System, ScheduleRule) {
     let task = |(index, &(wcet, period)): (usize, &(i64, i64))| {
@@ -83,4 +87,46 @@ fn ticks_do_not_matter_where_budgets_are_precise_or_it_is_forced() {
     let plan = Plan::new(&system, &rule, &precise, None, false).unwrap();
     assert_eq!(plan.reservations[TaskId(0)].runtime, Duration::from_us(1050));
     assert!(Plan::new(&system, &rule, &FACTS, None, true).is_ok());
+}
+
+/// The rule of a kernel with the repair: a thread has one CPU or all, and both sums have a limit.
+#[test]
+fn a_repaired_kernel_takes_tied_threads() {
+    let task = |name: &str, ms: i64, cpus: Option<CpuSet>| Task {
+        affinity: cpus,
+        ..Task::implicit(name.to_owned(), Service::from_ms(ms), Duration::from_ms(100))
+    };
+    let one = |cpu| Some(CpuSet::single(CpuId(cpu)));
+    let none = Margin::Time(Duration::ZERO);
+    let repaired = Facts { repair: Some(Repair::LIGHT), ..FACTS };
+    let plan = |facts: &Facts, tasks: Vec<Task>| {
+        let system = System::new(3, tasks);
+        Plan::of_repaired(&system, facts, Repair::PAPER, Some(&none), false, false)
+    };
+    let tasks = || vec![task("a", 90, one(0)), task("b", 90, one(1)), task("c", 90, None)];
+    assert_eq!(plan(&FACTS, tasks()), Err(Refusal::NotRepaired));
+    let found = plan(&repaired, tasks()).unwrap();
+    assert_eq!((found.repair, found.domains.len()), (Some(Repair::PAPER), 1));
+    assert_eq!(found.affinities.unwrap()[TaskId(1)], CpuSet::single(CpuId(1)));
+    assert_eq!(found.caveats.len(), 1);
+    // Condition (2): 1 % too much on CPU 1; condition (1): 1 % too much on all.
+    let mut more = tasks();
+    more.push(task("d", 10, one(1)));
+    let refused = plan(&repaired, more).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "CPU 1 would be asked for a load of 1.000, and at most 0.900 may be reserved"
+    );
+    let mut more = tasks();
+    more.push(task("d", 10, None));
+    let refused = plan(&repaired, more).unwrap_err().to_string();
+    assert!(refused.starts_with("CPUs 0-2 would be asked for a load of 2.800"), "{refused}");
+    // Two of three CPUs are neither one nor all.
+    let refused = plan(&repaired, vec![task("e", 10, Some(CpuSet::first(2)))]).unwrap_err();
+    assert!(matches!(refused, Refusal::NeitherOneNorAll { .. }), "{refused}");
+    // Of a hog that reserves everything, the plan says that it stays late.
+    let mut hog = task("f", 100, None);
+    hog.behaviour = Behaviour::Hog;
+    let caveats = plan(&repaired, vec![hog]).unwrap().caveats;
+    assert!(caveats[0].starts_with("task `f` migrates"), "{caveats:?}");
 }

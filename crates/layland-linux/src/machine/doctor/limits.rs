@@ -2,8 +2,9 @@
 
 use super::{Finding, State, read};
 use crate::machine::register::Register;
+use crate::machine::repair::Repair;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) fn rt_group() -> Finding {
     let name = "RT_GROUP_SCHED";
@@ -64,6 +65,27 @@ pub(super) fn throttling() -> Finding {
     }
 }
 
+/// Returns the state of the repair of SCHED_DEADLINE, if the kernel has it.
+pub(super) fn repair(sysctls: &Path) -> Option<Finding> {
+    let name = "SCHED_DEADLINE repair";
+    let repair = Repair::read_in(sysctls)?;
+    let value = repair.value();
+    let is_on = "threads may be tied to one CPU each, and dl-sp is the kernel's own policy";
+    let finding = match (repair.is_whole(), value) {
+        (true, _) => {
+            return Some(Finding::new(name, State::Ok, format!("on ({value}): {is_on}")));
+        }
+        (false, 0) => Finding::new(name, State::Info, "this kernel has it, and it is off"),
+        (false, _) => Finding::new(
+            name,
+            State::Warning,
+            format!("only a part of its rules is on ({value}), and lateness has no bound"),
+        ),
+    };
+    let on = Repair::LIGHT.value();
+    Some(finding.fix(format!("as root: sysctl kernel.{}={on}", Repair::SETTING)))
+}
+
 pub(super) fn fair_server() -> Finding {
     let name = "fair server";
     let root = PathBuf::from("/sys/kernel/debug/sched/fair_server");
@@ -87,6 +109,41 @@ pub(super) fn fair_server() -> Finding {
         some => {
             let detail = format!("on: {} ns in every second for ordinary threads", some.join(", "));
             Finding::new(name, State::Info, detail)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree of settings with these rules of the repair.
+    fn tree(name: &str, value: Option<&str>) -> PathBuf {
+        let root =
+            std::env::temp_dir().join(format!("layland-repair-{name}-{}", std::process::id()));
+        fs::create_dir_all(root.join("kernel")).expect("it can be created");
+        if let Some(value) = value {
+            fs::write(root.join("kernel/sched_dl_semi_partitioned"), value).expect("it is there");
+        }
+        root
+    }
+
+    #[test]
+    fn the_repair_is_recognized() {
+        let state = |name: &str, value| {
+            let root = tree(name, value);
+            let found = repair(&root);
+            fs::remove_dir_all(root).expect("it was created");
+            found.map(|found| (found.state, found.fix.is_some()))
+        };
+        assert_eq!(state("none", None), None);
+        assert_eq!(state("no-number", Some("on\n")), None);
+        assert_eq!(state("off", Some("0\n")), Some((State::Info, true)));
+        for part in ["1\n", "6\n", "8\n", "11\n"] {
+            assert_eq!(state("part", Some(part)), Some((State::Warning, true)), "{part}");
+        }
+        for whole in ["7\n", "15\n"] {
+            assert_eq!(state("whole", Some(whole)), Some((State::Ok, false)), "{whole}");
         }
     }
 }

@@ -138,7 +138,7 @@ pub(crate) const SOCKET: &str = "/run/layland/ext.socket";
 /// The engine that carries out a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// SCHED_DEADLINE and SCHED_FIFO, as the kernel has them: dl, p-edf, p-dm, p-rm, p-fp
+    /// SCHED_DEADLINE and SCHED_FIFO, as the kernel has them: dl, p-edf, p-dm, p-rm, p-fp; and dl-sp, if it is patched
     Kernel,
     /// The policy decides, and the kernel follows it: dl-sp, dl, apedf, a2pedf. Needs `layland daemon`
     Ext,
@@ -173,7 +173,8 @@ pub(crate) enum Policy {
     PRm,
     /// SCHED_FIFO by the priorities of a set, likewise: tasks of one priority share one of the kernel
     PFp,
-    /// With --engine ext: SCHED_DEADLINE repaired, where a thread may have one CPU or all of them
+    /// SCHED_DEADLINE repaired, where a thread may have one CPU or all of them: with --engine ext, or in a patched
+    /// kernel
     DlSp,
     /// With --engine ext: EDF that gives each job a CPU when it arrives
     Apedf,

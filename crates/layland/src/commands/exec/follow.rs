@@ -26,7 +26,7 @@ use layland_linux::exec::{
     Class, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals, Thread, Tid,
     can_have, descendants, has_no_holder, thread, threads_of,
 };
-use layland_linux::{Admitting, Member, Reserved, Rules};
+use layland_linux::{Admitting, Member, Repair, Reserved, Rules};
 use layland_model::{CpuSet, Index, Task, visible};
 use layland_policy::Registry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,6 +95,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs, regime: Regime) -> Outco
     // Without names, a CPU is left to the rest of the machine.
     let is_whole = wishes.cpus.is_some_and(|count| count >= machine.online.len());
     let cpus = args.on_cpus.clone().or_else(|| is_whole.then(|| machine.online.clone()));
+    let cpus = cpus.filter(|_| !regime.has_the_root_domain());
     let mut follower = Follower {
         registry,
         args,
@@ -151,6 +152,28 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs, regime: Regime) -> Outco
         Exit::Yes | Exit::OfProgram(0) if args.strict && broken => Exit::No,
         exit => exit,
     })
+}
+
+/// Returns the reason why the kernel does not carry out `dl-sp`, if there is one.
+fn not_repaired(repair: Option<Repair>) -> Option<Failure> {
+    let on = Repair::LIGHT.value();
+    let ext = "another way: --engine ext, with `layland daemon`";
+    match repair {
+        None => {
+            let what = "SCHED_DEADLINE of this kernel is not repaired, as dl-sp is: it has no \
+                        kernel.sched_dl_semi_partitioned";
+            Some(Failure::refused(what).help(ext))
+        }
+        Some(repair) if !repair.is_whole() => {
+            let what = format!(
+                "the repair of SCHED_DEADLINE is not on: kernel.sched_dl_semi_partitioned is {}",
+                repair.value()
+            );
+            let help = format!("as root: sysctl kernel.sched_dl_semi_partitioned={on}; {ext}");
+            Some(Failure::refused(what).help(help))
+        }
+        Some(_) => None,
+    }
 }
 
 /// Returns the wishes and the named control groups, if the arguments say what is to run.
@@ -272,6 +295,11 @@ impl Follower<'_> {
     fn is_possible(&mut self, main: Option<&Thread>) -> Result<(), Failure> {
         let regime = self.regime;
         let online = &self.machine.online;
+        if regime.has_the_root_domain()
+            && let Some(failure) = not_repaired(self.machine.limits.repair)
+        {
+            return Err(failure);
+        }
         let is_partition = regime.is_partition(self.cpus.as_ref().unwrap_or(online), online);
         let is_anywhere = regime == Regime::KernelDl && !is_partition;
         let rules = Rules::read();
@@ -732,10 +760,15 @@ impl Follower<'_> {
     fn give(&mut self, thread: &Thread, index: usize) -> Result<Option<Given>, ReservingError> {
         let slot = &mut self.slots[index];
         let cpus: Vec<usize> = slot.cpus.iter().map(Index::index).collect();
-        let place = match (slot.is_partition, self.regime.has_budgets()) {
+        let is_tied = if self.regime.has_the_root_domain() {
+            slot.cpus != self.machine.online
+        } else {
+            !self.regime.has_budgets()
+        };
+        let place = match (slot.is_partition, is_tied) {
             (true, _) => Place::Partition(cpus),
-            (false, true) => Place::Anywhere,
-            (false, false) => Place::Tied(cpus),
+            (false, false) => Place::Anywhere,
+            (false, true) => Place::Tied(cpus),
         };
         let Reservation { runtime, deadline, period, .. } = &slot.reservation;
         let class = if self.regime.has_budgets() {
@@ -855,4 +888,20 @@ fn refused(error: &ReservingError) -> Failure {
         }
     };
     failure.help(error.help())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_lacks_is_said() {
+        assert!(not_repaired(None).is_some());
+        for part in [0, 1, 6, 8, 14] {
+            assert!(not_repaired(Some(Repair::of(part))).is_some(), "{part}");
+        }
+        for whole in [Repair::PAPER, Repair::LIGHT] {
+            assert!(not_repaired(Some(whole)).is_none());
+        }
+    }
 }

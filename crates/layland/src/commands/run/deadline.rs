@@ -16,9 +16,9 @@ use crate::ui::recorded::Recorded;
 use crate::ui::table;
 use crate::ui::{chart, document, interrupt, terminal};
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, Ran, run as run_plan};
-use layland_linux::{Changes, Machine};
+use layland_linux::{Changes, Machine, Repair};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
-use layland_policy::deadline::KernelOptions;
+use layland_policy::deadline::{KernelOptions, Throttle};
 use layland_policy::{Registry, SystemRefusal};
 use layland_report::{Line, Severity};
 use layland_trace::inversion::{Inversion, inversions, tardiness};
@@ -128,8 +128,11 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
     let (info, options) = registry.parse(spec).map_err(cannot)?;
     let policy = info.build(system, &options).map_err(|refusal| cannot(refusal.into()))?;
     let (margin, deadline) = (args.reserve.as_ref(), &args.deadline);
-    let plan = if info.algorithm(&options) == Algorithm::SchedDeadline {
-        let stated = KernelOptions::of(Algorithm::SchedDeadline, &options)
+    let algorithm = info.algorithm(&options);
+    let is_kernel =
+        matches!(algorithm, Algorithm::SchedDeadline | Algorithm::SemiPartitionedDeadline);
+    let plan = if is_kernel {
+        let stated = KernelOptions::of(algorithm, &options)
             .map_err(|refusal| cannot(SystemRefusal::from(refusal).into()))?;
         if stated.reclaims_in(system) || stated.postpones {
             // The endless threads of this engine yield before their budgets end, and would have
@@ -140,7 +143,15 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
                 .help("simulate it, or let the dispatcher run it: --engine fifo"));
         }
         let asks_itself = deadline.requests_by == Requests::Task;
-        Plan::of_kernel(system, facts, margin, deadline.force, deadline.settle, asks_itself)
+        if algorithm == Algorithm::SemiPartitionedDeadline {
+            let repair = match stated.throttle {
+                Throttle::All => Repair::PAPER,
+                Throttle::Waiting => Repair::LIGHT,
+            };
+            Plan::of_repaired(system, facts, repair, margin, deadline.force, asks_itself)
+        } else {
+            Plan::of_kernel(system, facts, margin, deadline.force, deadline.settle, asks_itself)
+        }
     } else {
         Plan::new(system, &policy.rule(), facts, margin, deadline.force)
     };
