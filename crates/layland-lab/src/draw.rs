@@ -28,6 +28,8 @@ pub(crate) struct Chart<'a> {
     figure: &'a Figure,
     /// Those that have a value.
     curves: Vec<&'a Curve>,
+    /// The labels of the others.
+    left_out: Vec<&'a str>,
     /// The look of each series of the experiment.
     looks: Vec<Look>,
 }
@@ -40,8 +42,9 @@ impl<'a> Chart<'a> {
         curves: &'a [Curve],
     ) -> Chart<'a> {
         let has_values = |curve: &&Curve| curve.points.iter().any(|point| point.y.is_some());
-        let curves = curves.iter().filter(has_values).collect();
-        Chart { experiment, figure, curves, looks: looks(experiment) }
+        let (curves, others): (Vec<_>, Vec<_>) = curves.iter().partition(has_values);
+        let left_out = others.iter().map(|curve| &*experiment.series[curve.series].label).collect();
+        Chart { experiment, figure, curves, left_out, looks: looks(experiment) }
     }
 
     fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
@@ -227,6 +230,11 @@ impl Chart<'_> {
             let note = "Points that are not drawn are 0: the vertical axis is logarithmic.";
             picture.text((middle, bottom + 28.0), note, 5.5, Anchor::Middle, GREY);
             picture.height = bottom + 32.0;
+        }
+        if !self.left_out.is_empty() {
+            let note = format!("Left out, without a value: {}.", self.left_out.join("; "));
+            picture.text((middle, picture.height + 3.0), &note, 5.5, Anchor::Middle, GREY);
+            picture.height += 7.0;
         }
         picture
     }

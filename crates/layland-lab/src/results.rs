@@ -2,12 +2,16 @@
 
 use crate::experiment::Experiment;
 use crate::measure::Row;
-use crate::metric::METRICS;
+use crate::metric::{METRICS, metric};
 use layland_interchange::columns::{Column, Columns};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The version of the results: of their columns, and of the rules by which they are measured. It
 /// changes whenever either does, and shards of other versions are not used.
 pub const SCHEMA: u32 = 5;
+
+/// The metrics of the system itself, which every series has.
+const OF_SYSTEMS: [&str; 3] = ["utilization", "tied_tasks", "migrating_tasks"];
 
 /// All measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +53,25 @@ impl Results {
     /// The points of a grid; empty if it was not measured.
     pub fn cells(&self, grid: usize) -> &[CellRows] {
         self.grids.iter().find(|rows| rows.grid == grid).map_or(&[], |rows| &rows.cells)
+    }
+
+    /// Returns the index of each series that has no value for any system, with the reason for the
+    /// first one. Figures and tables leave such a series out.
+    pub fn without_values(&self) -> BTreeMap<usize, &str> {
+        let rows = || self.grids.iter().flat_map(|grid| &grid.cells).flat_map(|cell| &cell.rows);
+        let of_systems = OF_SYSTEMS.map(|name| metric(name).expect("it is a metric"));
+        let has_value = |row: &&Row| {
+            let mut values = row.values.iter().enumerate();
+            values.any(|(at, value)| value.is_some() && !of_systems.contains(&at))
+        };
+        let with: BTreeSet<usize> = rows().filter(has_value).map(|row| row.series).collect();
+        let mut without = BTreeMap::new();
+        for row in rows().filter(|row| !with.contains(&row.series)) {
+            if let Some(reason) = &row.refused {
+                without.entry(row.series).or_insert(&**reason);
+            }
+        }
+        without
     }
 
     /// One line per system and series: the content of `results.csv`.

@@ -15,6 +15,10 @@ pub fn claims_text(experiment: &Experiment, results: &Results, judged: &[Judged<
     if !results.is_complete() {
         out += &format!("incomplete: {} of {} units are measured\n", results.done, results.units);
     }
+    for (series, reason) in results.without_values() {
+        let label = &experiment.series[series].label;
+        out += &format!("no value of {label}, which is left out: {reason}\n");
+    }
     out.push('\n');
     out + &claims_list(experiment, judged)
 }

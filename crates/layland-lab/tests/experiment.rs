@@ -84,6 +84,14 @@ y = "tardiness_over_bound"
 statistic = "max"
 series = "dl-sp"
 
+[[figure]]
+name = "tests"
+grid = "load"
+x = "utilization"
+y = "accepted"
+statistic = "mean"
+series = ["gfb", "rta"]
+
 [[table]]
 name = "tardiness"
 grid = "load"
@@ -181,6 +189,20 @@ fn threads_change_no_byte() {
     assert!(pdf.starts_with(b"%PDF-"));
     let parquet = std::fs::read(one.join("results.parquet")).unwrap();
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
+fn what_is_left_out_is_named() {
+    let folder = folder("left-out");
+    let results = run(&small(), &folder, 1);
+    assert_eq!(results.without_values().len(), 1);
+    let claims = std::fs::read_to_string(folder.join("claims.txt")).unwrap();
+    assert!(claims.contains("no value of rta, which is left out: "), "{claims}");
+    let note = "Left out, without a value: rta.";
+    for (figure, has_note) in [("tests", true), ("accepted", false)] {
+        let svg = std::fs::read_to_string(folder.join(format!("figures/{figure}.svg"))).unwrap();
+        assert_eq!(svg.contains(note), has_note, "{figure}");
+    }
 }
 
 #[test]
