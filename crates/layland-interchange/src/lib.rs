@@ -32,7 +32,7 @@
 //! let (start, end, overhead) = (Time::from_ms(1), Time::from_ms(3), Duration::ZERO);
 //! trace.executed(&Segment { job, cpu: CpuId(0), start, end, overhead });
 //! trace.over(Time::from_ms(4), false);
-//! let labels = Labels { tasks: vec!["brake".to_owned()].into(), cpus: 1, levels: vec![] };
+//! let labels = Labels { tasks: vec!["brake".to_owned()].into(), cpus: 1, ..Labels::default() };
 //!
 //! // As the kernel of a machine would have traced it: any tool for such traces reads this.
 //! let text = kernel::write(&trace, &labels, 0);

@@ -242,7 +242,7 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
         Some(_) | None => format!("pid {pid}"),
     });
     let cpus = trace.cpu_count();
-    Ok((trace, Labels { tasks: tasks.collect(), cpus, levels: Vec::new() }))
+    Ok((trace, Labels { tasks: tasks.collect(), cpus, ..Labels::default() }))
 }
 
 /// Ends the segment of the job that ran on a CPU.

@@ -414,7 +414,7 @@ mod tests {
             over: at(10),
             interrupted: false,
         };
-        let labels = Labels { tasks: vec!["a".to_owned()].into(), cpus: 2, levels: Vec::new() };
+        let labels = Labels { tasks: vec!["a".to_owned()].into(), cpus: 2, ..Labels::default() };
         let [jobs, segments, marks] = of(&trace, &labels, &[]).map(|(_, table)| table.csv());
         assert_eq!(
             jobs,

@@ -17,7 +17,7 @@
 //! trace.ended(&job, end, JobEnd::Completed, Service::from_ms(3));
 //! trace.over(Time::from_ms(4), false);
 //!
-//! let labels = Labels { tasks: vec!["<brake>".to_owned()].into(), cpus: 1, levels: vec![] };
+//! let labels = Labels { tasks: vec!["<brake>".to_owned()].into(), cpus: 1, ..Labels::default() };
 //! let mut report = Report::new("An example", labels);
 //! report.runs.push(Run::new("g-edf", trace));
 //! report.lines.push(Line::new(Severity::Bad, "g-edf misses a deadline"));

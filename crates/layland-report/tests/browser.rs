@@ -84,7 +84,7 @@ fn turns(jobs: u64, cpus: u32, tasks: u32, start: i64) -> Trace {
 
 fn report(names: Vec<String>, cpus: usize, traces: Vec<Trace>) -> Report {
     let mut report =
-        Report::new("A <b>test</b>", Labels { tasks: names.into(), cpus, levels: Vec::new() });
+        Report::new("A <b>test</b>", Labels { tasks: names.into(), cpus, ..Labels::default() });
     report.lines.push(Line::new(Severity::BrokenBound, "a bound & a half"));
     let names = ["first", "<script>window.laylandInjected = 1</script>"];
     report.runs = names.iter().zip(traces).map(|(&name, trace)| Run::new(name, trace)).collect();

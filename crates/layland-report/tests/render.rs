@@ -50,7 +50,7 @@ fn labels(names: &[&str]) -> Labels {
     Labels {
         tasks: names.iter().map(|&name| name.to_owned()).collect(),
         cpus: 2,
-        levels: Vec::new(),
+        ..Labels::default()
     }
 }
 

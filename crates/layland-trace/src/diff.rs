@@ -426,7 +426,7 @@ mod tests {
         let labels = Labels {
             tasks: vec!["x".to_owned(), "y".to_owned()].into(),
             cpus: 1,
-            levels: Vec::new(),
+            ..Labels::default()
         };
         assert_eq!(
             found.explain(&labels),

@@ -24,6 +24,7 @@
 //! | `tasks` | the names; a task is its position in this list, from 0 |
 //! | `cpus` | how many there are |
 //! | `over`, `interrupted` | when the run ended, and whether that was before its horizon |
+//! | `resources` | the names of the resources; left out if there are none |
 //! | `levels` | the names of the criticality levels, low to high; left out if there is but one |
 //! | `summary` | a [`Summary`], or null |
 //! | `jobs` | [`JobRecord`]s; without `end` and `how` (`completed`, `aborted`, `left`) if pending |
@@ -66,7 +67,8 @@ pub const VERSION: u32 = 1;
 /// use layland_trace::{Labels, Recorder, Trace};
 /// let mut trace = Trace::default();
 /// trace.over(layland_model::Time::from_ns(7), false);
-/// let labels = Labels { tasks: vec!["control".to_owned()].into(), cpus: 2, levels: vec![] };
+/// let tasks = vec!["control".to_owned()].into();
+/// let labels = Labels { tasks, cpus: 2, ..Labels::default() };
 ///
 /// let mut text = Vec::new();
 /// write_json(&mut text, &trace, &labels, None).unwrap();
@@ -118,10 +120,12 @@ fn write_head(
     serde_json::to_writer(&mut *out, labels.tasks.as_slice())?;
     let (cpus, over) = (labels.cpus, over.ns());
     write!(out, ",\"cpus\":{cpus},\"over\":{over},\"interrupted\":{interrupted},")?;
-    if !labels.levels.is_empty() {
-        out.write_all(b"\"levels\":")?;
-        serde_json::to_writer(&mut *out, &labels.levels)?;
-        out.write_all(b",")?;
+    for (member, names) in [("resources", &labels.resources), ("levels", &labels.levels)] {
+        if !names.is_empty() {
+            write!(out, "\"{member}\":")?;
+            serde_json::to_writer(&mut *out, names)?;
+            out.write_all(b",")?;
+        }
     }
     out.write_all(b"\n\"summary\":")?;
     serde_json::to_writer(&mut *out, &summary)?;
@@ -215,8 +219,12 @@ pub fn read_json_recorded(
     input: impl Read,
 ) -> Result<(Trace, Labels, Option<Recorded>), ReadError> {
     let document: TraceDocument = serde_json::from_reader(BufReader::new(input))?;
-    let labels =
-        Labels { tasks: document.tasks.into(), cpus: document.cpus, levels: document.levels };
+    let labels = Labels {
+        tasks: document.tasks.into(),
+        cpus: document.cpus,
+        levels: document.levels,
+        resources: document.resources,
+    };
     let trace = Trace {
         jobs: document.jobs,
         segments: document.segments,
@@ -323,6 +331,9 @@ pub struct TraceDocument {
     /// The criticality levels, low to high; left out if there is but one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     levels: Vec<String>,
+    /// The names of the resources; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resources: Vec<String>,
     /// The run in numbers; null if they were not written.
     #[schemars(with = "Option<Summary>")]
     #[serde(rename = "summary", default)]

@@ -2,9 +2,9 @@
 //! CPUs by number only.
 
 use crate::Trace;
-use layland_model::{Criticality, Index, System, TaskId, TaskMap};
+use layland_model::{Criticality, Index, ResourceId, System, TaskId, TaskMap};
 
-/// The names of the tasks and of the criticality levels, and the number of CPUs.
+/// The names of the tasks, resources and criticality levels, and the number of CPUs.
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task, TaskId};
@@ -23,6 +23,8 @@ pub struct Labels {
     pub cpus: usize,
     /// The names of the criticality levels, low to high; empty if there is only one.
     pub levels: Vec<String>,
+    /// The name of each resource.
+    pub resources: Vec<String>,
 }
 
 impl Labels {
@@ -35,6 +37,7 @@ impl Labels {
                 [_] => Vec::new(),
                 names => names.to_vec(),
             },
+            resources: system.resources.iter().map(|resource| resource.name.clone()).collect(),
         }
     }
 
@@ -47,6 +50,7 @@ impl Labels {
             tasks: (0..count).map(|index| default_name(TaskId::from_index(index))).collect(),
             cpus: trace.cpu_count(),
             levels: Vec::new(),
+            resources: Vec::new(),
         }
     }
 
@@ -64,6 +68,12 @@ impl Labels {
     /// The name of a task; `task N` if it has none.
     pub fn task(&self, task: TaskId) -> String {
         self.tasks.get(task).cloned().unwrap_or_else(|| default_name(task))
+    }
+
+    /// The name of a resource; its number if it has none.
+    pub fn resource(&self, resource: ResourceId) -> String {
+        let name = self.resources.get(resource.index()).cloned();
+        name.unwrap_or_else(|| resource.to_string())
     }
 
     /// The name of a criticality level; `level N` if it has none.

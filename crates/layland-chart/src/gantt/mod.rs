@@ -17,7 +17,7 @@
 //! trace.over(at(10), false);
 //!
 //! let tasks = vec!["fast".to_owned(), "slow".to_owned()].into();
-//! let labels = Labels { tasks, cpus: 1, levels: vec![] };
+//! let labels = Labels { tasks, cpus: 1, ..Labels::default() };
 //! let options = TextOptions { width: 51, rows: Rows::Tasks, ..TextOptions::default() };
 //! let chart = View::new(&trace, &labels).text(&options);
 //! assert_eq!(

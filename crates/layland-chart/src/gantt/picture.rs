@@ -286,7 +286,7 @@ impl PictureChart<'_> {
     }
 
     /// Draws the locks that jobs hold or wait for, along the
-    /// line; with the number of the resource if it fits.
+    /// line; with the name of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, y: f64) {
         for lock in &row.locks {
             let (start, end, top) = (self.x(lock.from), self.x(lock.to), y - LOCK);
@@ -295,10 +295,10 @@ impl PictureChart<'_> {
             let corners = vec![(start, top), (end, top), (end, y), (start, y), (start, top)];
             let dashes: &'static [f64] = if lock.holds { &[] } else { &[1.5, 1.0] };
             self.picture.line(corners, INK, 0.3, dashes);
-            let number = lock.resource.to_string();
-            if text_width(&number, TINY) + 2.0 <= end - start {
+            let name = self.scene.resource(lock);
+            if text_width(&name, TINY) + 2.0 <= end - start {
                 let middle = ((start + end) / 2.0, y - LOCK / 2.0 + TINY * 0.35);
-                self.picture.text(middle, &number, TINY, Anchor::Middle, ink);
+                self.picture.text(middle, &name, TINY, Anchor::Middle, ink);
             }
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Scene {
     /// The names of the criticality levels, including all that occur; empty if no CPU has an
     /// indicator.
     pub level_names: Vec<String>,
+    /// The labels of the resources.
+    labels: Labels,
     pub over: Time,
 }
 
@@ -178,6 +180,7 @@ impl Scene {
             tasks: Vec::new(),
             hidden: Vec::new(),
             level_names: level_names(&cpus, labels),
+            labels: Labels { resources: labels.resources.clone(), ..Labels::default() },
             cpus,
             migrations: Vec::new(),
             spins: Vec::new(),
@@ -209,6 +212,11 @@ impl Scene {
     pub(super) fn spins(&self, run: &RunSegment) -> &[Spin] {
         let before = |at| self.spins.partition_point(|spin| (spin.job, spin.from) < (run.job, at));
         &self.spins[before(run.start)..before(run.end)]
+    }
+
+    /// Returns the name of the resource that a job holds or waits for.
+    pub(super) fn resource(&self, lock: &Lock) -> String {
+        self.labels.resource(lock.resource)
     }
 
     /// Describes the criticality indicator of a CPU in words; returns `None` if it has none.

@@ -11,7 +11,7 @@ const MS: i64 = 1_000_000;
 fn schedule(cpus: usize, tasks: &[(i64, i64)], over: i64, names: &[&str]) -> (Trace, Labels) {
     let (_, trace) = naive(cpus, tasks, over);
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    (stretched(trace, MS), Labels { tasks: names.into(), cpus, levels: Vec::new() })
+    (stretched(trace, MS), Labels { tasks: names.into(), cpus, ..Labels::default() })
 }
 
 const NAMES: [&str; 5] = ["camera", "lidar", "fusion", "planner", "logger"];
@@ -92,7 +92,7 @@ fn locking() -> (Trace, Labels) {
         ..Trace::default()
     };
     let names: Vec<String> = NAMES[..3].iter().map(|&name| name.to_owned()).collect();
-    (trace, Labels { tasks: names.into(), cpus: 2, levels: Vec::new() })
+    (trace, Labels { tasks: names.into(), cpus: 2, ..Labels::default() })
 }
 
 /// Fifty tasks on eight CPUs.
@@ -386,7 +386,7 @@ mod anything {
             charset in prop_oneof![Just(Charset::Unicode), Just(Charset::Ascii)],
         ) {
             let names: Vec<String> = (0..names).map(|index| format!("τ{index}")).collect();
-            let labels = Labels { tasks: names.into(), cpus: 2, levels: Vec::new() };
+            let labels = Labels { tasks: names.into(), cpus: 2, ..Labels::default() };
             let whole = View::new(&trace, &labels);
             let views = [whole, whole.window(at(from), at(to)), View::interesting(&trace, &labels)];
             for view in views {

@@ -321,16 +321,17 @@ impl TikzChart<'_> {
     }
 
     /// Draws the locks that jobs hold or wait for, along the
-    /// line; with the number of the resource if it fits.
+    /// line; with the name of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, y: i64) {
         for lock in &row.locks {
             let (start, end, low, high) = (self.x(lock.from), self.x(lock.to), Cm(y), Cm(y + LOCK));
-            let number = lock.resource.to_string();
-            let fits = end.0 - start.0 >= TEXT * (number.chars().count() as i64 + 1);
-            let number = if fits { number } else { String::new() };
+            let name = self.scene.resource(lock);
+            let fits = end.0 - start.0 >= TEXT * (name.chars().count() as i64 + 1);
+            let name = if fits { name } else { String::new() };
+            let name = Escaped(&name);
             let style = if lock.holds { "hold" } else { "request" };
             self.line(format_args!(
-                "\\filldraw[{style}] ({start},{low}) rectangle node[font=\\sffamily\\tiny] {{{number}}} ({end},{high});"
+                "\\filldraw[{style}] ({start},{low}) rectangle node[font=\\sffamily\\tiny] {{{name}}} ({end},{high});"
             ));
         }
     }

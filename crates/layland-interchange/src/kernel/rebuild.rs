@@ -123,7 +123,7 @@ pub(super) fn rebuild(mut lines: Lines, options: &ReadOptions) -> Result<Import,
     let levels = system.map_or(Vec::new(), |system| Labels::of(system).levels);
     let known_cpus = cpus;
     let cpus = known_cpus.count().max(of_system);
-    let labels = Labels { tasks: tasks.names.clone().into(), cpus, levels };
+    let labels = Labels { tasks: tasks.names.clone().into(), cpus, levels, ..Labels::default() };
     let mut remarks = remarks(&lines, &tasks, &lives, &misfits);
     remarks.extend(unrecorded_words(&missed, &tasks));
     let unrecorded = unrecorded(&missed, clock, &known_cpus);

@@ -111,7 +111,7 @@ fn a_summary_has_a_row_for_silent_tasks_and_cpus() {
     let labels = Labels {
         tasks: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()].into(),
         cpus: 4,
-        levels: Vec::new(),
+        ..Labels::default()
     };
     let mut counters = Counters::default();
     example().replay(&mut counters);

@@ -111,24 +111,23 @@ impl SvgChart<'_> {
     }
 
     /// Draws the locks that jobs hold or wait for, along the
-    /// baseline; with the number of the resource if it fits.
+    /// baseline; with the name of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, baseline: i64) {
         let font = 8;
         for lock in &row.locks {
             let (x1, x2) = (self.x(lock.from), self.x(lock.to));
             let (from, to) = (time_text(lock.from), time_text(lock.to));
             let does = if lock.holds { "holds" } else { "waits for" };
-            let (job, resource) = (lock.job.number(), lock.resource);
+            let (job, resource) = (lock.job.number(), self.scene.resource(lock));
             let text = format!("{}#{job} {does} resource {resource} from {from} to {to}", row.name);
             let ink = if lock.holds { "#ffffff" } else { INK };
             self.used.holds |= lock.holds;
             self.used.locked_out |= !lock.holds;
             let y = baseline - 8;
             lock_bar(&mut self.body, x1, y, x2 - x1, lock.holds, &text);
-            let number = resource.to_string();
-            if text_width(&number, font) <= (x2 - x1).0 / 100 - 3 {
+            if text_width(&resource, font) <= (x2 - x1).0 / 100 - 3 {
                 let middle = (x1.0 + x2.0) / 200;
-                self.text(middle, baseline - 1, font, ink, "middle", &number);
+                self.text(middle, baseline - 1, font, ink, "middle", &resource);
             }
         }
     }

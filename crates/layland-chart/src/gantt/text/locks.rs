@@ -61,7 +61,7 @@ impl TextChart<'_> {
     }
 
     /// Draws the locks that the jobs of a task hold or wait for, with the
-    /// numbers of the resources if they fit. Of several locks at a time,
+    /// names of the resources if they fit. Of several locks at a time,
     /// the one granted last is shown. Tasks without locks have no such row.
     pub(super) fn lock_row(&mut self, row: &TaskRow) {
         if row.locks.is_empty() {
@@ -88,9 +88,9 @@ impl TextChart<'_> {
                 for at in column..column + alike.len() {
                     line.put(at, fill, Paint::Plain);
                 }
-                let number = lock.resource.to_string();
-                if number.len() < alike.len() {
-                    line.write(column, &number, Paint::Plain);
+                let name = self.scene.resource(lock);
+                if name.chars().count() < alike.len() {
+                    line.write(column, &name, Paint::Plain);
                 }
             }
             column += alike.len();
