@@ -16,6 +16,7 @@ use layland_analysis::Verdict;
 use layland_answers::check::{Cited, IN_GENERAL};
 use layland_answers::{CheckQuestion, Checked};
 use layland_guarantee::{BoundsBy, Effort, Findings, More, Wanted};
+use layland_model::counted as nouns;
 use layland_policy::Registry;
 use std::path::Path;
 
@@ -96,6 +97,8 @@ struct Answers<'a> {
     left_out: String,
     /// For each policy, the number of sets with the verdict yes, no and unknown.
     counts: Counts<3>,
+    /// The number of sets.
+    sets: usize,
     exit: Exit,
 }
 
@@ -118,6 +121,7 @@ impl<'a> Answers<'a> {
             selection: Selection::new(are_few),
             left_out: String::new(),
             counts: Counts::default(),
+            sets: 0,
             exit: Exit::Yes,
         })
     }
@@ -129,6 +133,7 @@ impl<'a> Answers<'a> {
 
     fn add(&mut self, found: &[(Checked, Vec<u8>)]) -> Result<Go, Failure> {
         let checked = || found.iter().map(|(checked, _)| checked);
+        self.sets += found.len();
         let worst = checked().map(|checked| checked.exit).chain([self.exit]);
         self.exit = Exit::worst(worst);
         if let Some(certificates) = &mut self.certificates {
@@ -215,9 +220,14 @@ impl<'a> Answers<'a> {
             text.extend(self.selection.in_words().map(|words| text::line(&words)));
             text += &self.left_out;
             for (spec, [yes, no, unknown]) in self.counts.of_each() {
+                let counted = yes + no + unknown;
+                // A policy that no test is about has no row for a set, unless it was named.
+                let others = match self.sets.saturating_sub(counted) {
+                    0 => String::new(),
+                    left => format!("; no test applies to the other {}", nouns(left, "set")),
+                };
                 text += &text::line(&format!(
-                    "{spec}: {yes} guaranteed, {no} not, {unknown} unknown, of {}",
-                    yes + no + unknown
+                    "{spec}: {yes} guaranteed, {no} not, {unknown} unknown, of {counted}{others}",
                 ));
             }
             if let Some(margin) = &self.args.reserve {
