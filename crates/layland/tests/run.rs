@@ -99,6 +99,30 @@ fn a_limit_decides_what_fails_of_a_run() {
     assert!(told.contains(", not 12 ms"), "{told}");
 }
 
+/// CPUs that decide for themselves, each group of a hierarchy with a lock, and all with one lock.
+#[test]
+fn dispatchers_on_every_cpu_keep_the_rules_and_replay() {
+    let _alone = alone();
+    let log = concat!(env!("CARGO_TARGET_TMPDIR"), "/per-cpu.log");
+    let per_cpu = ["--cpus", "2", "--manager", "per-cpu", "--until", "200ms"];
+    for policy in ["p-edf", "qps", "g-edf"] {
+        let more = [&per_cpu[..], &["-p", policy, "--check", "--log", log]].concat();
+        let Some(output) = output(&with(&more)) else { return };
+        let result = json(&output);
+        assert_eq!(result["broken_rules"].as_array().map(Vec::len), Some(0), "{result:#}");
+        let replayed = layland(&["run", "--replay", log]).output().unwrap();
+        assert_eq!(replayed.status.code(), Some(0), "{policy}: {replayed:?}");
+    }
+    fs::remove_file(log).unwrap();
+    for engine in ["ext", "deadline"] {
+        let more = [&per_cpu[..], &["-p", "dl", "--engine", engine]].concat();
+        let refused = layland(&with(&more)).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{engine}");
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert!(told.contains("needs --engine fifo"), "{told}");
+    }
+}
+
 #[test]
 fn an_overrun_misses_deadlines() {
     let _alone = alone();

@@ -103,11 +103,17 @@ impl Hosts {
     }
 }
 
+impl Hosts {
+    /// Describes the CPUs of the jobs.
+    pub fn of_jobs(&self) -> String {
+        let places = self.of.iter().map(|(cpu, host)| format!("CPU {cpu} on host CPU {host}"));
+        places.collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl std::fmt::Display for Hosts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (cpu, host) in self.of.iter() {
-            write!(f, "{}CPU {cpu} on host CPU {host}", if cpu.0 == 0 { "" } else { ", " })?;
-        }
+        f.write_str(&self.of_jobs())?;
         let shared = self.of.values().any(|&host| host == self.manager);
         write!(f, "; manager on host CPU {}{}", self.manager, if shared { " (shared)" } else { "" })
     }

@@ -130,7 +130,8 @@ pub(crate) struct RunArgs {
 #[derive(Args)]
 pub(crate) struct FifoArgs {
     /// The CPU of the manager. One of its own (dedicated), the first CPU of the jobs (shared), or by default one of its
-    /// own if the jobs have several CPUs and leave one
+    /// own if the jobs have several CPUs and leave one. With per-cpu each CPU of the jobs has a dispatcher instead,
+    /// and CPUs that share tasks have a lock (engine fifo)
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = ManagerChoice::Auto)]
     #[arg(help_heading = "Engines fifo and ext")]
     pub manager: ManagerChoice,
@@ -159,6 +160,7 @@ pub(crate) enum ManagerChoice {
     Auto,
     Shared,
     Dedicated,
+    PerCpu,
 }
 
 /// The options of the engine `deadline` alone.

@@ -110,7 +110,7 @@ pub(crate) struct SetSummary<'a> {
 pub(crate) struct HostCpus<'a> {
     /// The CPU of the machine that was each CPU of the set.
     pub cpus: &'a [usize],
-    /// The CPU of the manager.
+    /// The CPU of the manager; the first CPU of the jobs, if each of them has a dispatcher.
     pub manager: usize,
 }
 

@@ -19,12 +19,20 @@ use crate::ui::{files, interrupt, terminal};
 use layland_engine::reserves::Reserves;
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
-    Changes, FifoOptions, Figures, Hosts, LogFile, Machine, ManagerPlace, ServerCosts, Throttling,
-    foresee, server_costs, way_out,
+    Changes, Dispatch, FifoOptions, Figures, Hosts, Locks, LogFile, Machine, ManagerPlace,
+    ServerCosts, Throttling, foresee, server_costs, way_out,
 };
 use layland_model::{Duration, ScheduleRule, System, Time, counted};
 use layland_report::{Line, Severity};
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
+
+/// Returns the threads that drive the policy.
+fn dispatch(args: &RunArgs) -> Dispatch {
+    match args.fifo.manager {
+        ManagerChoice::Auto | ManagerChoice::Shared | ManagerChoice::Dedicated => Dispatch::Manager,
+        ManagerChoice::PerCpu => Dispatch::PerCpu(Locks::default()),
+    }
+}
 
 /// The data for the answer.
 struct Ran {
@@ -61,7 +69,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     set.system = larger;
     let place = match args.fifo.manager {
         ManagerChoice::Auto => ManagerPlace::Auto,
-        ManagerChoice::Shared => ManagerPlace::Shared,
+        ManagerChoice::Shared | ManagerChoice::PerCpu => ManagerPlace::Shared,
         ManagerChoice::Dedicated => ManagerPlace::Dedicated,
     };
     let cpus = set.system.platform.cpu_count();
@@ -95,6 +103,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         seed: args.seed,
         markers: recording.markers.clone(),
         interrupt: Some(interrupt),
+        dispatch: dispatch(args),
         ..FifoOptions::new(duration, hosts.clone())
     };
     let rule = policy.rule();
@@ -163,6 +172,14 @@ impl Ran {
         let first_miss = first_miss.0;
         let servers = server_costs(&outcome.log);
         Ran { outcome, hosts, machine, trace, summary, first_miss, checked, doubts, servers }
+    }
+
+    /// Describes the CPUs of the jobs and of the threads that drive the policy.
+    fn places(&self, args: &RunArgs) -> String {
+        match dispatch(args) {
+            Dispatch::Manager => self.hosts.to_string(),
+            Dispatch::PerCpu(_) => format!("{}; a dispatcher on each", self.hosts.of_jobs()),
+        }
     }
 
     fn exit(&self, failures: u64) -> Exit {
@@ -242,7 +259,7 @@ impl Answer<'_> {
                 args.policy,
                 args.engine.name(),
                 args.seed,
-                ran.hosts,
+                ran.places(args),
                 ran.machine.kernel,
             ),
             seed: Some(args.seed),
@@ -263,8 +280,10 @@ impl Answer<'_> {
             self.args.policy,
         );
         let mut text = terminal::wrap(&head, "") + "\n";
-        text +=
-            &(terminal::wrap(&format!("{}, kernel {}", ran.hosts, ran.machine.kernel), "") + "\n");
+        text += &(terminal::wrap(
+            &format!("{}, kernel {}", ran.places(self.args), ran.machine.kernel),
+            "",
+        ) + "\n");
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
         if let Some(rows) = self.args.chart.rows() {
             text += &format!("\n{}\n", self.recorded().chart(rows).trim_end());

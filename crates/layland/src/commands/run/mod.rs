@@ -14,7 +14,7 @@ use crate::ui::exit::{Failure, Outcome};
 use crate::ui::gate::{self, Suite};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{files, input, names, terminal};
-use args::Engine;
+use args::{Engine, ManagerChoice};
 use layland_answers::UsualPolicy;
 use layland_answers::limits::{self, Bounds, Held};
 use layland_model::{Duration, System, TaskId};
@@ -64,6 +64,10 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
         let message =
             format!("a run takes 1 ms to {:#}, and not {duration:#}", layland_linux::LONGEST);
         return Err(Failure::usage(message));
+    }
+    if args.fifo.manager == ManagerChoice::PerCpu && args.engine != Engine::Fifo {
+        let message = format!("the engine {} has one manager", args.engine.name());
+        return Err(Failure::usage(message).help("a dispatcher on every CPU needs --engine fifo"));
     }
     limits::known(&args.fail_on, &set.system)?;
     let asked = set.system.clone();
