@@ -32,7 +32,7 @@ fn task((name, c, t, offset): Given) -> Task {
 
 #[test]
 fn a_search_promises_nothing_to_jobs_that_are_blocked_and_refutes_nothing_by_it() {
-    let counted = ["QPA", "RTA", "RTA-RM", "RTA-DM"];
+    let counted = ["QPA", "RTA", "RTA-RM", "RTA-DM", "LL", "HB"];
     let sets: [(usize, &[Given]); 5] = [
         (1, &[("a", 1, 4, 0), ("b", 2, 8, 0), ("c", 4, 14, 0)]),
         (1, &[("a", 2, 4, 0), ("b", 2, 4, 2)]),

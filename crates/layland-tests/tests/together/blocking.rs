@@ -218,7 +218,39 @@ fn no_test_takes_a_blocking_time_that_it_does_not_count() {
     }
     known.sort_unstable();
     known.dedup();
-    assert_eq!(known, ["QPA", "RTA", "RTA-DM", "RTA-RM"]);
+    assert_eq!(known, ["HB", "LL", "QPA", "RTA", "RTA-DM", "RTA-RM"]);
+}
+
+/// The bounds on the utilization accept nothing that response times refuse, and what they accept without blocking as
+/// long as blocking is short.
+#[test]
+fn bounds_on_the_utilization_count_blocking() {
+    let rta = fixed_priority::RTA.under(PriorityOrder::RateMonotonic);
+    let tests = [&fixed_priority::LIU_LAYLAND, &fixed_priority::HYPERBOLIC];
+    let (mut accepted, mut lost) = ([0; 2], 0);
+    for case in 0..4_000 {
+        let mut tasks = tasks(&mut Random::new(6, case, Aspect::Utilizations));
+        tasks.iter_mut().for_each(|task| (task.D, task.J) = (task.T, 0));
+        let (blocked, plain) = (system(&tasks), system(&unblocked(&tasks)));
+        let found = tests.map(|test| verdict(test, &blocked));
+        for (test, found) in tests.iter().zip(found) {
+            if found == Verdict::Yes {
+                assert_eq!(verdict(&rta, &blocked), Verdict::Yes, "{}: {tasks:?}", test.name);
+                assert_eq!(verdict(test, &plain), Verdict::Yes, "{}: {tasks:?}", test.name);
+            }
+        }
+        // The hyperbolic bound accepts all that Liu and Layland's accepts.
+        assert!(found[0] != Verdict::Yes || found[1] == Verdict::Yes, "{tasks:?}");
+        accepted
+            .iter_mut()
+            .zip(found)
+            .for_each(|(count, found)| *count += i32::from(found == Verdict::Yes));
+        let is_blocked = tasks.iter().any(|task| task.B > 0);
+        lost += i32::from(
+            is_blocked && found[1] != Verdict::Yes && verdict(tests[1], &plain) == Verdict::Yes,
+        );
+    }
+    assert!(accepted[0] > 100 && accepted[1] > accepted[0] && lost > 100, "{accepted:?} {lost}");
 }
 
 proptest! {

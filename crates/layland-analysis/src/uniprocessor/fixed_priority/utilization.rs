@@ -1,4 +1,10 @@
 //! Utilization bounds for rate-monotonic priorities: sufficient.
+//!
+//! With blocking times `B_i` (Sha, Rajkumar and Lehoczky 1990, Theorem 15) each task is a task of its own with those
+//! above it: in a period of `tau_i` the blocking takes as much as `B_i` more execution of `tau_i` would, so that the
+//! bound must take the first `i` tasks with `(C_i + B_i) / T_i` in place of the utilization of the last one. Without
+//! blocking the condition on all tasks implies the others. The theorem is about Liu and Layland's bound; the argument
+//! is the same for the hyperbolic one.
 
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
@@ -6,7 +12,7 @@ use crate::{
     Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject,
     TestKind,
 };
-use layland_model::{Algorithm, Form, Order, Rate};
+use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, Task};
 
 /// Bini, Buttazzo and Buttazzo 2003.
 pub const BINI: Citation = Citation {
@@ -30,6 +36,7 @@ const LAYLAND: &[Assumption] = &[
     NoRequests,
     ImplicitDeadlines,
     NoJitter,
+    BlockingKept,
 ];
 
 /// With deadlines equal to periods, the two orders are equal.
@@ -60,14 +67,18 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Algorithms(RM_OR_DM),
     kind: TestKind::Sufficient,
     assumptions: LAYLAND,
-    citations: &[&Citation::LIU_LAYLAND],
+    citations: &[&Citation::LIU_LAYLAND, &Citation::SHA_RAJKUMAR],
     certify: Certify::Reasons,
     decide: Decide::by(|system| {
         together(Group::affinities(system).iter().map(|group| {
             // U <= n (2^(1/n) - 1) if and only if (U / n + 1)^n <= 2.
-            let n = group.tasks.len();
-            let mean = &group.utilization().exact() / &Rate::whole(n as i64);
-            product(group, "(U/n + 1)^n", &vec![&mean + &Rate::ONE; n])
+            product(group, ["(U/n + 1)^n", "the largest ((U_i + B_i/T_i)/i + 1)^i"], |rates| {
+                let n = rates.len();
+                let mut sum = RateSum::with_capacity(n);
+                rates.iter().for_each(|rate| sum.add(rate));
+                let mean = &sum.exact() / &Rate::whole(n as i64);
+                vec![&mean + &Rate::ONE; n]
+            })
         }))
     }),
 };
@@ -79,20 +90,40 @@ pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Algorithms(RM_OR_DM),
     kind: TestKind::Sufficient,
     assumptions: LAYLAND,
-    citations: &[&BINI],
+    citations: &[&BINI, &Citation::SHA_RAJKUMAR],
     certify: Certify::Reasons,
     decide: Decide::by(|system| {
         together(Group::affinities(system).iter().map(|group| {
-            let factors: Vec<Rate> =
-                group.tasks().map(|task| &task.utilization() + &Rate::ONE).collect();
-            product(group, "the product of (u + 1)", &factors)
+            let whats = [
+                "the product of (u + 1)",
+                "the largest product of (u + 1), B_i/T_i added to the last,",
+            ];
+            product(group, whats, |rates| rates.iter().map(|rate| rate + &Rate::ONE).collect())
         }))
     }),
 };
 
-/// Tests whether the product of these factors, each at least 1, is at most 2: **sufficient**.
-fn product(group: &Group<'_>, what: &'static str, factors: &[Rate]) -> Finding {
-    let (holds, value) = at_most_two(factors);
+/// Tests whether the product of the factors of these rates, each at least 1, is at most 2: **sufficient**. With
+/// blocking, the products for each task and those above it; `what` describes the value without and with blocking.
+fn product(
+    group: &Group<'_>,
+    what: [&'static str; 2],
+    factors: impl Fn(&[Rate]) -> Vec<Rate>,
+) -> Finding {
+    let mut tasks: Vec<&Task> = group.tasks().collect();
+    // Deadlines are implicit, so that the orders of both kinds of policies are this one.
+    tasks.sort_by_key(|task| (task.period, task.rank));
+    let rates: Vec<Rate> = tasks.iter().map(|task| task.utilization()).collect();
+    let (mut holds, mut value) = at_most_two(&factors(&rates));
+    let is_blocked = tasks.iter().any(|task| task.blocking_time > Duration::ZERO);
+    for (at, task) in tasks.iter().enumerate().filter(|_| is_blocked) {
+        let mut first = rates[..=at].to_vec();
+        first[at] = &first[at] + &Rate::new(task.blocking_time.ns(), task.period.ns());
+        let (is_in_time, product) = at_most_two(&factors(&first));
+        holds &= is_in_time;
+        value = value.max(product);
+    }
+    let what = what[usize::from(is_blocked)];
     let (value, bound) = (Quantity::Number(value), Quantity::Number(Rate::whole(2)));
     let reason = Reason::compared(what, Scope::cpus(&group.cpus), value, bound, holds);
     Finding::new(TestKind::Sufficient.verdict(holds), reason)
