@@ -190,6 +190,12 @@ impl Thread {
         self.priority().is_some_and(|usual| usual < 100) && !is_of_kernel(&self.name)
     }
 
+    /// Returns the longest execution of the jobs in which it was born or died.
+    pub fn longest_unlike(&self) -> Option<Service> {
+        let unlike = self.partial.iter().filter(|partial| !partial.is_cut);
+        unlike.map(|partial| partial.job.executed).max()
+    }
+
     /// Returns its class, by its priority.
     pub fn class(&self) -> Class {
         Class::of(self.priority())

@@ -106,11 +106,16 @@ fn of_task(
     }
     period(estimate, taking, &mut words);
     let counts = taking.more.partial;
-    let born = "were its first or last, when a thread begins or ends";
+    let born = match thread.longest_unlike() {
+        Some(longest) if longest > estimate.wcet => {
+            format!("were its first or last, when a thread begins or ends, of up to {longest:#}")
+        }
+        Some(_) | None => "were its first or last, when a thread begins or ends".to_owned(),
+    };
     for (count, why) in [
         (thread.beheaded, "began before the trace, but for what they executed in it"),
         (thread.torn, "lack switches that are missing in the trace"),
-        (if counts { 0 } else { thread.unlike }, born),
+        (if counts { 0 } else { thread.unlike }, &born),
     ] {
         if count > 0 {
             words.above.push(format!("Left out: jobs that {why} ({count})."));

@@ -309,7 +309,13 @@ fn bracketed(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
         }
         let cpu = cpu_id(cpu)?;
         let (flags, at_ns, rest) = timestamp(rest)?;
-        let (name, body) = rest.trim_start().split_once(':')?;
+        let rest = rest.trim_start();
+        // NuttX writes the result of a system call like this.
+        let result = rest.split_once(" -> ").filter(|(name, _)| name.starts_with("sys_"));
+        let (name, body) = match result {
+            Some(call) if !call.0.contains([' ', ':']) => call,
+            Some(_) | None => rest.split_once(':')?,
+        };
         // perf has the prefix `sched:` in `sched:sched_switch:`.
         let (name, body) = match name {
             "sched" | "ftrace" | "print" if !body.starts_with(' ') => body.split_once(':')?,
@@ -465,7 +471,15 @@ fn switch(body: &str) -> Option<(EventKind<'_>, Form)> {
 
 fn wake(body: &str, is_new: bool) -> Option<(EventKind<'_>, Form)> {
     if body.starts_with("comm=") {
-        let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
+        let thread = match fields_thread(body, "comm", "pid", "prio") {
+            Some((thread, _)) => thread,
+            // NuttX has no priority there. A line that is cut off lacks the CPU, too.
+            None => {
+                let (body, _) = last_field(body, "target_cpu")?;
+                let (comm, pid) = last_field(body, "pid")?;
+                named(comm.strip_prefix("comm=")?, id(pid)?)
+            }
+        };
         return Some((EventKind::Wake { thread, is_new }, Form::Fields));
     }
     // `comm:7 [39] CPU:001`; old versions have `success=1` before the CPU.

@@ -1,7 +1,7 @@
-//! Traces that consist of several captures.
+//! Births of programs, traces that consist of several captures, and those of other kernels.
 
-use super::noise;
-use crate::infer::{Inferred, Observation, Taking, Wanted, infer_held};
+use super::{job, noise, seen, thread};
+use crate::infer::{Inferred, Observation, Partial, SeenJob, Taking, Thread, Wanted, infer_held};
 use crate::kernel::observe;
 use layland_model::{Duration, Service};
 use proptest::prelude::*;
@@ -25,6 +25,36 @@ fn task(inferred: &Inferred, name: &str) -> (Duration, Service) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// 3 ms every 20 ms, after any birth that keeps no other task from its CPU: the task is the steady part.
+    #[test]
+    fn no_birth_is_in_a_task(
+        born in 100i64..70_000,
+        suspended in prop_oneof![Just(0i64), 1_000i64..40_000],
+        dies: bool,
+        seed: u64,
+    ) {
+        let mut noise = noise(seed);
+        let mut birth = job(0, born);
+        birth.end = birth.end.map(|end| end + Duration::from_us(suspended));
+        let death = dies.then(|| job(150_000 + 100 * 20_000, born));
+        let jobs: Vec<SeenJob> =
+            (0..100).map(|k| job(150_000 + k * 20_000 + noise(20), 3_000 - noise(50))).collect();
+        let partial: Vec<Partial> =
+            std::iter::once(birth).chain(death).map(|job| Partial { job, is_cut: false }).collect();
+        let ctl = Thread {
+            name: "ctl".to_owned(),
+            unlike: partial.len() as u64,
+            partial,
+            jobs,
+            ..thread(&[])
+        };
+        let inferred = held(&Observation { dialect: Some("tracefs"), ..seen(vec![ctl]) }, Wanted::RealTime);
+        let (period, wcet) = task(&inferred, "ctl");
+        prop_assert!(period > Duration::from_us(19_900) && period <= Duration::from_ms(20));
+        prop_assert!(wcet <= Service::from_ms(3) && wcet > Service::from_us(2_900));
+        prop_assert!(inferred.system.unexplained().is_empty());
+    }
 
     /// Captures in one file, each cut anywhere, with any time between them.
     #[test]
@@ -57,6 +87,54 @@ proptest! {
         prop_assert!(period >= Duration::from_us(least) && period <= Duration::from_us(most), "{period}");
         prop_assert!(wcet <= Service::from_us(2_020) && wcet > Service::from_us(1_900), "{wcet}");
     }
+}
+
+/// NuttX writes wake-ups without a priority, and the results of system calls.
+#[test]
+fn a_trace_of_another_kernel_is_read_whole() {
+    let (mut text, idle) = ("# tracer: nop\n#\n".to_owned(), "<noname>-0   [0]");
+    let (own, none) = ("comm=ctl PID=5 PRIO=200", "comm=<noname> PID=0 PRIO=0");
+    let who = |side: &str, thread: &str| {
+        let fields = thread.replace("PID", &format!("{side}_pid"));
+        format!("{side}_{}", fields.replace("PRIO", &format!("{side}_prio")))
+    };
+    for k in 0..20 {
+        let at = |us: i64| format!("{}.{:09}", 7 + k / 100, (k % 100) * 10_000_000 + us * 1_000);
+        for (us, thread, event) in [
+            (1, idle, "sched_waking: comm=ctl pid=5 target_cpu=0".to_owned()),
+            (
+                3,
+                idle,
+                format!(
+                    "sched_switch: {} prev_state=R ==> {}",
+                    who("prev", none),
+                    who("next", own)
+                ),
+            ),
+            (900, "ctl-5   [0]", "sys_write(arg0: 0x1, arg1: 0x2)".to_owned()),
+            (950, "ctl-5   [0]", "sys_write -> 0x3".to_owned()),
+            (
+                2_003,
+                "ctl-5   [0]",
+                format!(
+                    "sched_switch: {} prev_state=S ==> {}",
+                    who("prev", own),
+                    who("next", none)
+                ),
+            ),
+        ] {
+            text += &format!("   {thread}    {}: {event}\n", at(us));
+        }
+    }
+    let seen = observe(&text).expect("it has events");
+    assert_eq!((seen.unknown_lines, seen.remarks.len()), (0, 0), "{:?}", seen.remarks);
+    let is_it = |name: &str, _: Option<u32>| name == "ctl";
+    let (period, wcet) = task(&held(&seen, Wanted::Where(&is_it)), "ctl");
+    assert_eq!(period, Duration::from_ms(10));
+    assert_eq!(wcet, Service::from_ms(2));
+    // A wake-up that is cut off is damaged.
+    let cut = text.replacen(" target_cpu=0", "", 1);
+    assert_eq!(observe(&cut).expect("it has events").unknown_lines, 1);
 }
 
 /// Returns the lines of a second, in which `ctl` works for 2 ms every 10 ms, or every 9 to 19 ms.

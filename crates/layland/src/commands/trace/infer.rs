@@ -205,6 +205,16 @@ fn tell(seen: &Observation, inferred: &Inferred) {
                 "the period of {thread} is {period:#}, as reserved: {seen:#} was seen"
             ));
         }
+        // Every thread is born; this is worth a word if it took as long as no job.
+        let of = &seen.threads[estimate.thread];
+        if let Some(longest) = of.longest_unlike().filter(|&longest| longest > estimate.wcet) {
+            let jobs = counted(of.unlike, "job");
+            let of = if of.unlike == 1 { "" } else { "up to " };
+            terminal::warn(
+                &format!("left out the birth and the end of {thread}: {jobs} of {of}{longest:#}"),
+                None,
+            );
+        }
         if let Some(StartUp { jobs, length, longest }) = estimate.start_up {
             let jobs = counted(jobs, "job");
             terminal::warn(
