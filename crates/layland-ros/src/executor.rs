@@ -2,6 +2,7 @@
 
 use crate::Supply;
 use layland_model::{Duration, Rate, Service, Time};
+use std::collections::BTreeMap;
 
 /// The kind of event to which a callback responds. Executors check the kinds in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -232,10 +233,41 @@ impl Executor {
         found
     }
 
-    /// Returns the processor time that the callbacks need and that the executor gets, each per unit
-    /// of time in the long run. If the first is larger, response times grow without bound. `None`
-    /// if activations or the supply are listed.
-    pub fn load(&self) -> Option<(Rate, Rate)> {
+    /// Returns the callbacks that need more processor time than they can get, so that response times grow without bound:
+    /// all of them, or those of a group, of which one thread at a time executes one. `None` if there are none, or if
+    /// activations or the supply are listed. Necessary: without an overload response times may still have no bound.
+    pub fn overload(&self) -> Option<Overload> {
+        let needs = self.needs()?;
+        let thread = match self.supply {
+            Supply::Always => Rate::ONE,
+            Supply::Server { period, budget } => Rate::new(budget.ns(), period.ns()),
+            Supply::Intervals(_) => return None,
+        };
+        let gets = &Rate::whole(self.kind.threads() as i64) * &thread;
+        let all = Overload {
+            callbacks: (0..needs.len()).collect(),
+            needs: needs.iter().cloned().sum(),
+            gets,
+            is_group: false,
+        };
+        if all.needs > all.gets {
+            return Some(all);
+        }
+        let mut groups: BTreeMap<Result<usize, usize>, Vec<usize>> = BTreeMap::new();
+        for (at, callback) in self.callbacks.iter().enumerate().filter(|(_, one)| !one.reentrant) {
+            // A callback without a group is a group of its own.
+            groups.entry(callback.group.ok_or(at)).or_default().push(at);
+        }
+        let of_group = |callbacks: Vec<usize>| {
+            let needs = callbacks.iter().map(|&at| needs[at].clone()).sum();
+            Overload { callbacks, needs, gets: thread.clone(), is_group: true }
+        };
+        groups.into_values().map(of_group).find(|group| group.needs > group.gets)
+    }
+
+    /// Returns the processor time that each callback needs per unit of time in the long run; `None` if activations are
+    /// listed.
+    fn needs(&self) -> Option<Vec<Rate>> {
         let own = |callback: &Callback| match &callback.arrivals {
             None => Some(Rate::ZERO),
             Some(Arrivals::Periodic { period, .. }) => Some(Rate::new(1, period.ns())),
@@ -255,13 +287,19 @@ impl Executor {
             rates = next;
         }
         let needs = self.callbacks.iter().zip(&rates);
-        let needs = needs.map(|(callback, rate)| rate * &Rate::whole(callback.wcet.ns())).sum();
-        let threads = Rate::whole(self.kind.threads() as i64);
-        let gets = match self.supply {
-            Supply::Always => threads,
-            Supply::Server { period, budget } => threads * Rate::new(budget.ns(), period.ns()),
-            Supply::Intervals(_) => return None,
-        };
-        Some((needs, gets))
+        Some(needs.map(|(callback, rate)| rate * &Rate::whole(callback.wcet.ns())).collect())
     }
+}
+
+/// Callbacks that need more processor time than they can get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overload {
+    /// The callbacks, in ascending order.
+    pub callbacks: Vec<usize>,
+    /// The processor time that they need per unit of time.
+    pub needs: Rate,
+    /// The processor time that there is for them per unit of time.
+    pub gets: Rate,
+    /// True if they are a group, of which one executes at a time; otherwise they are all callbacks.
+    pub is_group: bool,
 }

@@ -43,7 +43,7 @@ mod supply;
 mod validity;
 
 pub use check::{Violation, check};
-pub use executor::{Arrivals, Callback, CallbackKind, Executor, ExecutorKind, Timers};
+pub use executor::{Arrivals, Callback, CallbackKind, Executor, ExecutorKind, Overload, Timers};
 pub use record::{Job, Record};
 pub use simulate::{MAX_ACTIVATIONS, run, simulate};
 pub use supply::Supply;

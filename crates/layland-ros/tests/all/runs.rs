@@ -2,8 +2,10 @@
 
 use crate::draw::case;
 use crate::twin;
-use layland_model::{Duration, Time};
-use layland_ros::{Executor, ExecutorKind, Timers, bounds, check, run, simulate};
+use layland_model::{Duration, Service, Time};
+use layland_ros::{
+    Arrivals, Callback, CallbackKind, Executor, ExecutorKind, Timers, bounds, check, run, simulate,
+};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::{Cell, RefCell};
@@ -164,17 +166,47 @@ fn a_record_that_lies_is_caught() {
 fn an_overloaded_executor_has_a_callback_without_bound() {
     let seen = Cell::new((0, 0));
     let result = cases(300).run(&case(false, true), |case| {
-        let Some((needs, gets)) = case.executor.load() else { return Ok(()) };
+        let overload = case.executor.overload();
         let (over, under) = seen.get();
-        let is_overloaded = needs > gets;
+        let is_overloaded = overload.is_some();
         seen.set((over + u32::from(is_overloaded), under + u32::from(!is_overloaded)));
         if is_overloaded {
             let bounds = bounds::all(&case.executor, Duration::from_ms(100));
-            prop_assert!(bounds.iter().any(|bounds| bounds.best().is_none()), "{needs} > {gets}");
+            prop_assert!(bounds.iter().any(|bounds| bounds.best().is_none()), "{overload:?}");
         }
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error:?}"));
     let (over, under) = seen.get();
     assert!(over > 0 && under > 0, "{over} overloaded, {under} not");
+}
+
+/// A group that needs more than one thread falls behind, even if there are threads for it.
+#[test]
+fn a_group_that_needs_more_than_a_thread_falls_behind() {
+    let executor = |reentrant, group: [Option<usize>; 2]| {
+        let callback = |(name, group)| Callback {
+            group,
+            reentrant,
+            ..Callback::new(name, CallbackKind::Timer, Service::from_ms(1))
+                .arriving(Arrivals::every(Duration::from_ms(1)))
+        };
+        let callbacks = ["a", "b"].into_iter().zip(group).map(callback).collect();
+        Executor::new(ExecutorKind::Multi { timers: Timers::Live, threads: 2 }, callbacks)
+    };
+    for (reentrant, group, overloaded) in [
+        (false, [Some(0), Some(0)], Some(vec![0, 1])),
+        (false, [None, None], None),
+        (false, [Some(0), Some(1)], None),
+        (true, [Some(0), Some(0)], None),
+    ] {
+        let executor = executor(reentrant, group);
+        let overload = executor.overload();
+        assert_eq!(overload.map(|overload| overload.callbacks), overloaded, "{executor:?}");
+        let longest = |ms| {
+            let record = run(&executor, Duration::from_ms(ms)).expect("it is valid");
+            (0..2).filter_map(|at| record.longest_response(at)).max()
+        };
+        assert_eq!(longest(200) > longest(100), overloaded.is_some(), "{executor:?}");
+    }
 }

@@ -6,9 +6,9 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{document, input, table, terminal};
 use clap::Args;
 use layland_answers::values::length_of;
-use layland_model::{Duration, Rate, Time};
+use layland_model::{Duration, Time};
 use layland_ros::bounds::{self, Bounds, NoBound};
-use layland_ros::{Arrivals, Executor, Record, run as simulate};
+use layland_ros::{Arrivals, Callback, CallbackKind, Executor, Overload, Record, run as simulate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -115,13 +115,8 @@ impl Answer {
         })
     }
 
-    /// Returns the processor time that is needed and that there is, if more is needed.
-    fn overload(&self) -> Option<(Rate, Rate)> {
-        self.executor.load().filter(|(needs, gets)| needs > gets)
-    }
-
     fn exit(&self) -> Exit {
-        let overload = self.overload().map(|_| Exit::No);
+        let overload = self.executor.overload().map(|_| Exit::No);
         let verdicts = (0..self.bounds.len()).filter_map(|at| self.verdict(at));
         Exit::worst(verdicts.chain(overload))
     }
@@ -166,14 +161,37 @@ impl Answer {
         let jobs = self.record.jobs.len();
         let kind = self.executor.kind.name();
         text += &format!("\n{kind}: activations before {}, {jobs} jobs{polls}\n", self.until);
-        if let Some((needs, gets)) = self.overload() {
+        if let Some(Overload { callbacks, needs, gets, is_group }) = self.executor.overload() {
+            let names =
+                || callbacks.iter().map(|&at| format!("`{}`", self.executor.callbacks[at].name));
+            let who = match callbacks.len() {
+                _ if !is_group => "the callbacks need".to_owned(),
+                1 => format!("{} needs", names().collect::<String>()),
+                _ => {
+                    let names: Vec<String> = names().collect();
+                    format!("{}, which exclude each other, need", names.join(", "))
+                }
+            };
             text += &format!(
-                "overload: the callbacks need {:.3} CPUs and get {:.3}, so response times grow without bound\n",
+                "overload: {who} {:.3} CPUs and get {:.3}, so response times grow without bound\n",
                 needs.to_f64(),
                 gets.to_f64()
             );
         } else if let Some(none) = self.bounds.iter().find_map(|bounds| bounds.none) {
             text += &format!("no bound: {}\n", self.why(none));
+        }
+        let is_skipped = |&(at, callback): &(usize, &Callback)| match &callback.arrivals {
+            Some(Arrivals::Periodic { period, .. }) if callback.kind == CallbackKind::Timer => {
+                self.record.longest_response(at).is_some_and(|seen| seen > *period)
+            }
+            Some(_) | None => false,
+        };
+        for (_, timer) in self.executor.callbacks.iter().enumerate().filter(is_skipped) {
+            text += &format!(
+                "`{}` ends after its next activation: here each activation executes, and a timer of ROS skips those that \
+                 it has missed\n",
+                timer.name
+            );
         }
         if self.record.waiting > 0 {
             text += &format!("{} activations wait when the supply ends\n", self.record.waiting);
