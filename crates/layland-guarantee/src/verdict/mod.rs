@@ -21,9 +21,24 @@ use crate::tightest::tightest;
 use ask::ask;
 use bounds::bounds;
 use layland_analysis::Verdict;
-use layland_model::{ScheduleRule, System, TaskMap};
+use layland_model::{JobOrder, Protocol, ScheduleRule, System, TaskMap};
 use plan::Plan;
 use std::borrow::Cow;
+
+/// Returns advice for jobs with plain locks, whose holders are delayed by tasks of any priority.
+fn wants_protocol(rule: &ScheduleRule, spec: &str) -> Option<String> {
+    let ScheduleRule::Locking(rule) = rule else { return None };
+    if rule.protocol != Protocol::Plain || spec.contains("locks=") {
+        return None;
+    }
+    let is_edf = matches!(rule.order, JobOrder::Deadline | JobOrder::DeadlineThenRunning);
+    let protocol = if is_edf { Protocol::Stack } else { Protocol::Inheritance };
+    let separator = if spec.contains(':') { ',' } else { ':' };
+    Some(format!(
+        "with plain locks any task delays the holder of a lock: try {spec}{separator}locks={}",
+        protocol.abbreviation()
+    ))
+}
 
 /// Runs [`assess`] on the system as it is, without a margin; with `kept`, under decisions made for
 /// other WCETs.
@@ -67,6 +82,10 @@ pub(crate) fn verdict<'a>(
         found.tightest = tightest(&found, system, options.digits);
     }
     if found.verdict == Verdict::Unknown {
+        if let Some(reason) = wants_protocol(&plan.rule, asked.spec) {
+            // Output shows the first reasons alone, and this one says what to do.
+            found.reasons.insert(0, reason);
+        }
         found.reasons.extend(plan.nothing_more.map(str::to_owned));
     }
     if found.verdict == Verdict::Unknown {
