@@ -214,6 +214,26 @@ impl TableReader<'_> {
         near
     }
 
+    /// Leaves the criticality of tasks out if nothing depends on it: no execution time is that of a level.
+    pub(super) fn without_levels(
+        &mut self,
+        preamble: &Preamble,
+        cells: &[Cell<'_>],
+        columns: &mut [Option<Column>],
+    ) {
+        let has_level = columns.iter().flatten().any(|column| column.level.is_some());
+        if preamble.levels.is_some() || has_level {
+            return;
+        }
+        for (cell, column) in cells.iter().zip(columns) {
+            if column.as_ref().is_some_and(|column| column.key.name == "criticality") {
+                let help = "all levels have the same execution times; give each its own, as wcet.LO and wcet.HI";
+                self.unused(&cell.text, &cell.span, help);
+                *column = None;
+            }
+        }
+    }
+
     /// Returns the levels: from the comment, or else
     /// from the execution-time columns, left to right.
     pub(super) fn levels(&mut self, preamble: &Preamble, columns: &[Option<Column>]) -> Levels {

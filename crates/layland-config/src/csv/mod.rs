@@ -258,7 +258,8 @@ impl<'p> TableReader<'p> {
             Some((titles, cells)) => (&titles[..], Rows::Titled { rows: cells, at: 0 }),
             None => (header, rows),
         };
-        let columns = self.header(header);
+        let mut columns = self.header(header);
+        self.without_levels(&preamble, header, &mut columns);
         let levels = self.levels(&preamble, &columns);
         let (tasks, spans) = self.rows(text, &columns, &levels, &mut rows);
         self.report_unit();

@@ -20,6 +20,22 @@ fn columns_have_the_meaning_of_keys() {
     assert_eq!((radio.rank, radio.wcet[1]), (1, Service::from_ms(4)));
 }
 
+/// Importance alone changes nothing: it does not count, unless there are levels that it can be.
+#[test]
+fn a_criticality_needs_levels() {
+    let table = "# cpus = 1\nTask,Criticality,Period_ms,C_ms\na,HIGH,6,2\nb,LOW,12,3\n";
+    let found = csv(table).unwrap_or_else(|report| panic!("{}", report.plain()));
+    assert!(found.system.tasks.values().all(|task| task.criticality == Criticality::default()));
+    let warnings = found.warnings.plain();
+    assert!(warnings.contains("the column `Criticality` does not count"), "{warnings}");
+    let levels = csv(&format!("# levels = LO HI\n{table}"))
+        .unwrap_or_else(|report| panic!("{}", report.plain()));
+    assert_eq!(levels.system.tasks[TaskId(0)].criticality, Criticality(1));
+    let wrong = csv("# cpus = 1\nname,criticality,period_ms,wcet.LO_ms,wcet.HI_ms\na,MID,6,2,3\n")
+        .unwrap_err();
+    assert_eq!(wrong.problems[0].message, "`MID` is not a criticality level");
+}
+
 #[test]
 fn faults_have_places() {
     for (text, at, message) in [
