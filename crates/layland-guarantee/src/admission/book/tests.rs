@@ -310,7 +310,8 @@ fn a_repaired_kernel_ties_threads() {
     // The limit of the kernel, and not the whole CPU.
     assert!(ask(&mut book, "c", 4, Some(second.clone())).is_err());
     assert!(ask(&mut book, "c", 3, Some(second)).is_ok());
-    // A thread that migrates has no deadline beside those that are tied, so that one that may use all CPUs is tied, too.
+    // A thread that migrates has no deadline beside those that are tied, so that one that may use all CPUs
+    // is tied, too.
     let granted = ask(&mut book, "d", 1, Some(online.clone())).unwrap();
     assert_eq!((granted.cpus.len(), granted.cpus.is_disjoint(&cpus("1"))), (1, true));
     assert!(ask(&mut book, "e", 9, Some(online.clone())).is_err());
