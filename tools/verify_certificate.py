@@ -116,7 +116,7 @@ class Task:
         need(self.kind in ("periodic", "sporadic", "explicit", "hog", "yield", "self-suspending"), self.kind)
         self.longest = self.longest_execution(table.get("exec"), levels)
 
-    def at_speed(self, speed):
+    def at_speed(self, speed, may_exceed=False):
         """The task in the time of CPUs of this speed: every WCET, budget and `run` step, each rounded up."""
         if speed == 1:
             return self
@@ -129,7 +129,7 @@ class Task:
             longest=timed(self.longest), speed=speed,
         )  # fmt: skip
         # More than the WCET may take no longer, and breaks the same assumption.
-        need(self.longest <= self.C, f"{self.name} may execute for longer")
+        need(may_exceed or self.longest <= self.C, f"{self.name} may execute for longer")
         if self.steps is not None:
             runs = [step.split(maxsplit=1) for step in self.steps]
             steps = [f"run {timed(time(what))}ns" if does == "run" else f"{does} {what}" for does, what in runs]
@@ -422,12 +422,13 @@ def in_time(system, spec, form, task, cpus, answer, as_given):
     if not system.other_speeds:
         return task, whole_group
     need(not as_given, "speeds are not counted by this test")
-    need(form in ("g", "c", "p", "weak", "strong", "hpa"), "speeds are not counted under this policy")
+    counted = ("g", "c", "p", "weak", "strong", "hpa", "mixed", "threads")
+    need(form in counted, "speeds are not counted under this policy")
     need(not system.changes, "requests may change the speed of a task")
     # Sections would be executed at the speeds of other CPUs.
     need(spec.option("locks", None) != "dpcp", "the verifier does not know the speeds of homes")
     slowest = min(system.speeds[cpu] for cpu in cpus)
-    group = cpus if form == "p" or "size" in spec.given else whole_group
+    group = cpus if form in ("p", "mixed", "threads") or "size" in spec.given else whole_group
     if len({system.speeds[cpu] for cpu in group}) > 1:
         # A job is done no later than if every CPU were as slow as the slowest of those that it may get.
         need(answer["verdict"] == "yes" and not system.costs, "CPUs of different speeds have no exact test")
@@ -438,7 +439,8 @@ def in_time(system, spec, form, task, cpus, answer, as_given):
             rest = [system.speeds[cpu] for cpu in whole_group - cpus]
             need(cpus < whole_group and slowest >= max(rest), "these are not the fastest CPUs")
             whole_group = cpus
-    return task.at_speed(slowest), whole_group
+    # A budget limits a thread that exceeds its WCET.
+    return task.at_speed(slowest, may_exceed=form == "threads"), whole_group
 
 
 def inflated(system, task, several, form):
@@ -469,10 +471,11 @@ def threads(spec, system, tasks, answer):
     need(one_each or not spec.name.startswith("a"), "who is placed anew is not analysed as EDF")
     for a in tasks:
         need(a.cpus == a.allowed, "a thread may use other CPUs")
-    earlier = all(a.D == b.D - 1 for a, b in zip(tasks, system.tasks))
-    as_given = all(a.D == b.D for a, b in zip(tasks, system.tasks))
+    given = [b.at_speed(a.speed, may_exceed=True) for a, b in zip(tasks, system.tasks)]
+    earlier = all(a.D == b.D - 1 for a, b in zip(tasks, given))
+    as_given = all(a.D == b.D for a, b in zip(tasks, given))
     need(earlier or as_given, "deadlines are either all earlier or none")
-    budgets = all(a.C == b.budget for a, b in zip(tasks, system.tasks))
+    budgets = all(a.C == b.budget for a, b in zip(tasks, given))
     reclaims = spec.on("grub") and any(task.reclaims for task in system.tasks)
     costs = time(spec.option("throttle_cost", "0 ns")) > 0
     if answer["verdict"] == "yes":
@@ -484,10 +487,19 @@ def threads(spec, system, tasks, answer):
             reclaiming(spec, system, tasks)
         need(reclaims or earlier or one_each or spec.name != "dl", "a server may be bypassed")
         need(earlier or not costs, "a late server may be throttled")
-        for a, b in zip(tasks, system.tasks):
+        for a, b in zip(tasks, given):
             need(a.C == b.budget or b.kind != "hog", "a hog uses its budget")
+        need(not (reclaims and system.other_speeds), "threads that reclaim do not pay for the work of such CPUs")
+        for a, b in zip(tasks, system.tasks):
+            if a.speed != 1:
+                kernel = spec.option("arith", "exact") == "kernel"
+                exceeds = b.kind == "hog" or b.longest > b.budget
+                need(not (kernel and exceeds), "with the kernel's roundings a thread gets more than its budget")
+                # A job that ends at its deadline leaves the next one what is overdrawn.
+                overdrawn = kernel or ceil(b.budget / a.speed) * a.speed > b.budget
+                need(earlier or b.D < b.T or not overdrawn, f"the budget of {a.name} may be overdrawn at a deadline")
     else:
-        need(one_each and all(a.C == b.C for a, b in zip(tasks, system.tasks)), "a no needs WCETs on one CPU")
+        need(one_each and all(a.C == b.C for a, b in zip(tasks, given)), "a no needs WCETs on one CPU")
         need(not costs, "a late server may be throttled")
 
 
@@ -500,19 +512,31 @@ def admission(spec, system):
     """No thread is turned away."""
     if not is_asked(spec):
         return
-    limit = Fraction(spec.option("limit", "19/20")) - Fraction(spec.option("fair", "0"))
+    limit, fair = Fraction(spec.option("limit", "19/20")), Fraction(spec.option("fair", "0"))
     rate = lambda tasks: sum(Fraction(task.budget, task.T) for task in tasks)
     cost = time(spec.option("throttle_cost", "0 ns"))
     for task in system.tasks if spec.on("slack") else ():
-        need(len(task.allowed) == 1 or task.budget + cost < task.T, "admission control turns a thread away")
+        least = min(ceil(task.budget / system.speeds[cpu]) for cpu in task.allowed)
+        need(len(task.allowed) == 1 or least + cost < task.T, "admission control turns a thread away")
+    by_speeds = spec.name == "dl" and len(set(system.speeds.values())) > 1
+    by_speeds &= spec.on("capacity", "off" if spec.option("kernel", "5.4") == "5.4" else "on")
+    in_units = by_speeds and spec.option("arith", "exact") == "kernel"
     for at, cluster in enumerate(system.clusters):
         inside = [task for task in system.tasks if task.cluster == at]
-        need(rate(inside) <= limit * len(cluster), "admission control turns a thread away")
+        if in_units:
+            # Bandwidths in 2^-20, capacities in 2^-10, each rounded down.
+            total = sum((task.budget << 20) // task.T for task in inside)
+            capacity = sum(floor(system.speeds[cpu] * 1024) for cpu in cluster)
+            bound = (floor(limit * 2**20) * capacity >> 10) - floor(fair * 2**20) * len(cluster)
+            need(total <= max(0, bound), "admission control turns a thread away")
+        else:
+            capacity = sum(system.speeds[cpu] for cpu in cluster) if by_speeds else len(cluster)
+            need(rate(inside) <= limit * capacity - fair * len(cluster), "admission control turns a thread away")
         if spec.name == "dl":
             need(all(task.allowed == cluster for task in inside), "admission control wants whole clusters")
         for cpu in cluster if spec.name == "dl-sp" else ():
             tied = [task for task in inside if task.allowed == {cpu}]
-            need(rate(tied) <= limit, "admission control turns a thread away")
+            need(rate(tied) <= limit - fair, "admission control turns a thread away")
 
 
 def reclaiming(spec, system, tasks):

@@ -127,9 +127,11 @@ fn above_level(system: &System) -> Option<Reason> {
         capacity = &capacity + &speeds[cpu].rate();
         if sum > capacity {
             let fastest = cpus[..=at].iter().copied().collect();
-            let (value, bound) = (Quantity::Number(sum), Quantity::Number(capacity));
-            let what = "the utilization of as many tasks, the largest ones,";
-            return Some(Reason::compared(what, Scope::cpus(&fastest), value, bound, false));
+            return Some(Reason::LargestUtilizations {
+                cpus: fastest,
+                value: sum,
+                bound: capacity,
+            });
         }
     }
     None

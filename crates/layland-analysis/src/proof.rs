@@ -111,7 +111,10 @@ impl SchedulabilityTest {
 /// Returns true if a checker can compute the reason again.
 fn shows(reason: &Reason) -> bool {
     match reason {
-        Reason::Compared(_) | Reason::NoBound(..) | Reason::NoneCanBeLowest(_) => true,
+        Reason::Compared(_)
+        | Reason::LargestUtilizations { .. }
+        | Reason::NoBound(..)
+        | Reason::NoneCanBeLowest(_) => true,
         Reason::Partition(_)
         | Reason::Split(_)
         | Reason::NotPartitioned(_)

@@ -2,8 +2,8 @@
 //! **Sufficient.**
 //!
 //! Assumes: (1) one cluster of all CPUs, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) `D_i <= T_i`, (5) `C_i <= D_i`, (6) WCETs are kept, (7) overheads are part of `C_i`, (8) unit speeds, (9) no
-//! affinities, (10) nothing changes while the system runs.
+//! (4) `D_i <= T_i`, (5) `C_i <= D_i` on the fastest CPU, (6) WCETs are kept, (7) overheads are part of `C_i`, (8) no
+//! affinities, (9) nothing changes while the system runs. CPUs may have any speeds: budgets are times of their CPUs.
 //!
 //! A set is accepted if every task can be placed, whole or in pieces, such that EDF on each CPU is
 //! schedulable with the pieces as separate sporadic tasks ([`layland_offline::splitting`]). The
@@ -34,7 +34,6 @@ const ASSUMED: &[Assumption] = &[
     FitsAlone,
     WcetKept,
     NoOverheads,
-    UnitSpeeds,
     WholeClusters,
     NoRequests,
 ];

@@ -215,6 +215,16 @@ pub enum Reason {
     Compared(Box<Comparison>),
     /// A partition that works.
     Partition(TaskMap<CpuId>),
+    /// The largest utilizations, one for each of these CPUs, sum to more than the speeds of these, the
+    /// fastest CPUs.
+    LargestUtilizations {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// The sum of the utilizations.
+        value: Rate,
+        /// The sum of the speeds.
+        bound: Rate,
+    },
     /// Tasks fit onto CPUs, some of them in pieces.
     Split(TaskMap<Vec<Piece>>),
     /// No partition was found, or there is none; the obstacle, in words.
@@ -329,6 +339,18 @@ impl Reason {
                 text += &bound;
                 text
             }
+            Reason::LargestUtilizations { cpus, value, bound } => {
+                let (value, bound) = shown::numbers((value, bound), digits);
+                match cpus.len() {
+                    1 => format!(
+                        "the largest utilization is {value}, not within {bound}, the highest speed"
+                    ),
+                    count => format!(
+                        "the {count} largest utilizations sum to {value}, not within {bound}, the sum of the {count} \
+                         highest speeds"
+                    ),
+                }
+            }
             Reason::Partition(cpu_of) => {
                 let each: Vec<String> =
                     cpu_of.iter().map(|(task, cpu)| format!("{} on {cpu}", name(&task))).collect();
@@ -336,9 +358,7 @@ impl Reason {
             }
             Reason::Split(pieces) => {
                 let is_split = |(_, pieces): &(TaskId, &Vec<Piece>)| pieces.len() > 1;
-                let part = |piece: &Piece| {
-                    format!("{:#} on CPU {}", piece.budget.at_unit_speed(), piece.cpu)
-                };
+                let part = |piece: &Piece| format!("{:#} on CPU {}", piece.budget, piece.cpu);
                 let each: Vec<String> = pieces
                     .iter()
                     .filter(is_split)
@@ -400,6 +420,7 @@ impl Reason {
         match self {
             Reason::Compared(comparison) => (comparison.scope.task, comparison.scope.cpus.as_ref()),
             Reason::DoesNotFit(task, cpus) => (Some(*task), Some(cpus)),
+            Reason::LargestUtilizations { cpus, .. } => (None, Some(cpus)),
             Reason::NoBound(task, _) | Reason::MayBeLate(task) => (Some(*task), None),
             Reason::NoneCanBeLowest(tasks) => (tasks.last().copied(), None),
             Reason::StaysLate(tasks) => (tasks.first().copied(), None),

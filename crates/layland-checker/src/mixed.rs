@@ -8,7 +8,7 @@
 //! Tasks of lower criticality excuse nothing.
 
 use super::{Checker, Violation};
-use layland_model::{CpuSet, Duration, Group, Service, Time};
+use layland_model::{CpuSet, Duration, Group, Service, Speed, Time};
 use layland_trace::JobEnd;
 
 impl Checker<'_> {
@@ -74,8 +74,9 @@ impl Checker<'_> {
             until = until.max(Some((end, record.executed == Service::ZERO && end > arrival)));
         }
         let levels = self.system.levels.count();
+        let speed = self.system.speed_of(&group.cpus).unwrap_or_default();
         let overruns: Vec<Vec<Time>> =
-            (0..levels).map(|level| self.overruns(&jobs, level, pieces)).collect();
+            (0..levels).map(|level| self.overruns(&jobs, level, pieces, speed)).collect();
         for &index in &jobs {
             let record = &self.trace.jobs[index];
             let job = record.job;
@@ -99,12 +100,13 @@ impl Checker<'_> {
     }
 
     /// Returns the instants at which a job of a task of this criticality or above reaches its bound
-    /// of this level without completing.
+    /// of this level without completing, on CPUs of this speed.
     fn overruns(
         &self,
         jobs: &[usize],
         level: usize,
         pieces: &[Vec<(Time, Duration)>],
+        speed: Speed,
     ) -> Vec<Time> {
         let mut instants = Vec::new();
         for &index in jobs {
@@ -113,8 +115,13 @@ impl Checker<'_> {
             if task.criticality.level() < level {
                 continue;
             }
-            let bound = Duration::from_ns(task.wcet[level.min(task.wcet.len() - 1)].ns());
-            let executed = Duration::from_ns(record.executed.ns());
+            // The bound and the execution in the time of the CPU of the group.
+            let bound = speed.time_for(task.wcet[level.min(task.wcet.len() - 1)]);
+            let executed = if speed == Speed::UNIT {
+                Duration::from_ns(record.executed.ns())
+            } else {
+                pieces[index].iter().fold(Duration::ZERO, |sum, &(_, length)| sum + length)
+            };
             let completed = matches!(record.end, Some((_, JobEnd::Completed)));
             if executed < bound || (completed && executed <= bound + self.latency) {
                 continue;

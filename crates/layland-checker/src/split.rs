@@ -11,7 +11,7 @@
 
 use super::{Checker, Violation};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, Group, Index, JobId, JobOrder, OnMiss, Piece, Placement,
+    CpuId, CpuMap, CpuSet, Duration, Group, Index, JobId, JobOrder, OnMiss, Piece, Placement, Rate,
     Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_trace::{Job, JobEnd, JobRecord, Segment, Trace};
@@ -58,8 +58,13 @@ impl Checker<'_> {
                     wrong.push((id, what));
                 }
             };
-            let budgets = own.iter().map(|piece| i128::from(piece.budget.ns())).sum::<i128>();
-            say(budgets < i128::from(task.own_wcet().ns()), "are less than its WCET together");
+            let speeds = &self.system.platform.speeds;
+            let done = |piece: &Piece| {
+                let speed = speeds.get(piece.cpu).copied().unwrap_or_default();
+                &Rate::whole(piece.budget.ns()) * &speed.rate()
+            };
+            let done: Rate = own.iter().map(done).sum();
+            say(done < Rate::whole(task.own_wcet().ns()), "are less than its WCET together");
             let on: BTreeSet<CpuId> = own.iter().map(|piece| piece.cpu).collect();
             say(on.len() < own.len(), "are not all on other CPUs");
             let cpus = self.system.platform.cpu_count();
@@ -73,7 +78,7 @@ impl Checker<'_> {
                 "have a window that ends after its deadline",
             );
             say(
-                own.iter().any(|piece| piece.budget.at_unit_speed() > piece.deadline),
+                own.iter().any(|piece| piece.budget > piece.deadline),
                 "have a budget that is longer than its window",
             );
             // The single piece of a whole task counts, too, if it needs all of its deadline.
@@ -147,7 +152,7 @@ impl Checker<'_> {
             }
             let length = |&(start, end, _): &(Time, Time, CpuId)| (end - start).ns();
             let got = Duration::from_ns(own.iter().map(length).sum());
-            let budget = piece.budget.at_unit_speed();
+            let budget = piece.budget;
             if got > budget || got < budget && !later.is_empty() {
                 self.violated(|this| Violation::OtherBudget {
                     job: this.name_at(index),
@@ -233,7 +238,9 @@ impl Apart {
                     1 => task.name.clone(),
                     count => format!("{} (piece {} of {count})", task.name, k + 1).into(),
                 };
-                let mut made = Task::implicit(name, piece.budget, task.period);
+                // In the time of the CPU, as are the segments.
+                let budget = Service::from_ns(piece.budget.ns());
+                let mut made = Task::implicit(name, budget, task.period);
                 made.deadline = piece.deadline;
                 tasks.push(made);
                 ranks.push(task.rank);

@@ -46,7 +46,7 @@
 
 use crate::Ledger;
 use crate::ledger::Status;
-use layland_model::{CpuId, CpuMap, Index, JobId, Service, TaskId, TaskMap, Time};
+use layland_model::{CpuId, CpuMap, Duration, Index, JobId, TaskId, TaskMap, Time};
 use layland_policy::{Action, AfterJob, Event, Policy, Schedules, TimerId};
 use layland_trace::Job;
 
@@ -144,7 +144,7 @@ pub struct Successor {
     /// The job that runs next, assumed to be waiting; `None` if the CPU becomes idle.
     pub next: Option<JobId>,
     /// The budget of the next job, if it is limited.
-    pub budget: Option<Service>,
+    pub budget: Option<Duration>,
 }
 
 /// The effect of the wake-up of a task.
@@ -155,7 +155,7 @@ pub struct Wake {
     /// The CPU that it takes, with the job assumed to be there, if any; `None` if it waits.
     pub takes: Option<(CpuId, Option<JobId>)>,
     /// The budget of the job on that CPU, if it is limited.
-    pub budget: Option<Service>,
+    pub budget: Option<Duration>,
 }
 
 /// The reason why the table does not keep an answer.
@@ -318,7 +318,7 @@ pub fn wake(
 
 /// A decision about at most one CPU.
 struct CpuDecision {
-    run: Option<(CpuId, JobId, Option<Service>)>,
+    run: Option<(CpuId, JobId, Option<Duration>)>,
     idle: Option<CpuId>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::programs::Visit;
 use crate::{Asked, Ledger};
-use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
+use layland_model::{CpuId, Duration, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Refusal, TimerId};
 use layland_trace::{Job, JobEnd};
 
@@ -41,7 +41,7 @@ pub trait Engine {
     /// call.
     fn consult(&mut self, actions: &mut Vec<Action>);
     /// Makes a CPU that is online run this job, which is ready and may be on another CPU.
-    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>);
+    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Duration>);
     /// Makes a CPU idle.
     fn idle(&mut self, cpu: CpuId);
     /// Notifies the engine that every action of a decision was passed on: the CPUs must now run

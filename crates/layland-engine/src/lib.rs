@@ -90,7 +90,7 @@
 //!     fn consult(&mut self, actions: &mut Vec<Action>) {
 //!         self.ledger.policy.decide(self.ledger.now, actions);
 //!     }
-//!     fn run(&mut self, _cpu: CpuId, job: JobId, _budget: Option<Service>) {
+//!     fn run(&mut self, _cpu: CpuId, job: JobId, _budget: Option<Duration>) {
 //!         self.running = Some(job.task);
 //!     }
 //!     fn idle(&mut self, _cpu: CpuId) {

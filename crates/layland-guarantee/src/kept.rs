@@ -19,8 +19,8 @@
 use crate::placed::{placed, placed_anew};
 use layland_analysis::mixed::{self, Orders};
 use layland_model::{
-    Algorithm, CpuSet, Duration, JobOrder, Piece, Preemption, ScheduleRule, Service, Splitting,
-    System, TIME_LIMIT, TaskId, TaskMap,
+    Algorithm, CpuSet, Duration, JobOrder, Piece, Preemption, Rate, ScheduleRule, Service,
+    Splitting, System, TIME_LIMIT, TaskId, TaskMap,
 };
 use layland_offline::{Client, Clients};
 use layland_policy::fair::{qps, run};
@@ -55,7 +55,9 @@ impl<'s> Kept<'s> {
     ) -> Option<Kept<'s>> {
         let policy = info.build(system, &given.for_its_rule()).ok()?;
         let (rule, algorithm) = (policy.rule(), info.algorithm(given));
-        let orders = mixed::orders(&placed(system, &rule), algorithm);
+        let there = placed(system, &rule);
+        let timed = there.time_view(None);
+        let orders = mixed::orders(timed.as_ref().unwrap_or(&there), algorithm);
         let (tree, options) = match named(algorithm, system, given) {
             Some((tree, options)) => (Some(tree), options),
             None => (None, given.clone()),
@@ -117,10 +119,15 @@ impl<'s> Kept<'s> {
                     }
                 }
             }
-            ScheduleRule::Served { servers, .. } => {
-                for (server, task) in servers.values_mut().zip(scaled.tasks.values()) {
-                    if let (Some(server), Some(budget)) = (server, task.budget) {
-                        server.budget = budget;
+            ScheduleRule::Served { groups, servers, .. } => {
+                for group in groups {
+                    let speed = scaled.speed_of(&group.cpus).unwrap_or_default();
+                    for &id in &group.tasks {
+                        if let (Some(server), Some(budget)) =
+                            (&mut servers[id], scaled.tasks[id].budget)
+                        {
+                            server.budget = Service::from_ns(speed.time_for(budget).ns());
+                        }
                     }
                 }
             }
@@ -204,27 +211,31 @@ pub(crate) fn grown(length: i64, by: i64, of: i64) -> i64 {
     i64::try_from((part + of - 1) / of).map_or(TIME_LIMIT, |ns| ns.min(TIME_LIMIT))
 }
 
-/// Grows the pieces of a task to another WCET: each ends at the same share of the WCET, rounded up.
+/// Grows the pieces of a task to another WCET: each ends at the same share of the WCET, with its
+/// budget rounded up to a whole nanosecond of its CPU.
 fn grow_pieces(own: &mut [Piece], (before, after): (&System, &System), id: TaskId, windows: bool) {
-    let (from, to) = (before.tasks[id].own_wcet(), after.tasks[id].own_wcet());
-    let (mut end, mut last, mut offset) = (0i64, 0i64, Duration::ZERO);
+    let [from, to] =
+        [before, after].map(|system| Rate::whole(system.tasks[id].own_wcet().ns().max(1)));
+    let factor = &to / &from;
+    // The work at the end of the piece, by the old budgets and by the new ones.
+    let (mut end, mut done, mut offset) = (Rate::ZERO, Rate::ZERO, Duration::ZERO);
     let count = own.len();
     for (at, piece) in own.iter_mut().enumerate() {
         let cuts = piece.has_no_laxity();
-        end += piece.budget.ns();
-        let ends = grown(end, to.ns(), from.ns());
-        piece.budget = Service::from_ns(ends - last);
-        last = ends;
+        let speed = before.platform.speeds[piece.cpu].rate();
+        end = &end + &(&Rate::whole(piece.budget.ns()) * &speed);
+        // A last piece may have more time than its rest takes.
+        let ends = &end.clone().min(from.clone()) * &factor;
+        let budget = (&(&ends - &done) / &speed).ceil().map_or(TIME_LIMIT, |ns| ns.min(TIME_LIMIT));
+        piece.budget = Duration::from_ns(budget);
+        done = &done + &(&Rate::whole(budget) * &speed);
         if windows || count == 1 {
             continue;
         }
         piece.offset = offset;
         let is_last = at + 1 == count;
-        piece.deadline = if cuts && !is_last {
-            piece.budget.at_unit_speed()
-        } else {
-            after.tasks[id].deadline - offset
-        };
+        piece.deadline =
+            if cuts && !is_last { piece.budget } else { after.tasks[id].deadline - offset };
         offset += piece.deadline;
     }
 }

@@ -8,7 +8,7 @@
 //! them between the queues of its CPUs. Results for EDF apply to them in a cluster of one CPU, with
 //! threads that are tied to one CPU each, and in a cluster whose threads may use all of it, for the
 //! following reasons. Assumed: releases at least a period apart, no jitter, no self-suspension, no
-//! overheads, unit speeds (`grub_pa=off`), and no requests: parameters, affinities, clusters and
+//! overheads, speeds that stay (`grub_pa=off`), and no requests: parameters, affinities, clusters and
 //! CPUs do not change meanwhile, so that the versions of the kernel make no difference. This leaves
 //! out Defects 1 (tasks that change), 2 (DVFS) and 3 (CPUs of different capacity) of Tang, Anderson
 //! and Abeni 2021.
@@ -43,7 +43,17 @@
 //!    piece, may wake up with a remaining budget before its deadline, and demand within *D* does
 //!    not account for that: those answers need threads that keep their WCETs, too (`admission/`
 //!    counts densities for threads that may overrun). A thread that never blocks uses its budget.
-//! 5. **Anything else is unknown**: threads that are tied to a CPU beside others that migrate may
+//! 5. **Other speeds.** On CPUs of one speed `s`, alone or together, a budget `Q` lasts `ceil(Q / s)`
+//!    of their time, and a thread with *C = Q* completes at the instant at which it is used up. So
+//!    points 1 to 4 hold of the view in time, but for one case: a job that ends at the deadline of its
+//!    server when the next one has arrived leaves the budget overdrawn by a part of a nanosecond, and
+//!    the next job would have less than `Q`. Where this is possible (`D = T`, and `Q / s` is not a
+//!    whole time), deadlines count as a nanosecond earlier for a *yes*. A *no* holds: up to the first late
+//!    job the schedule is that of EDF, or a job had less than its execution time and is late. Where a
+//!    budget may be overdrawn, bounds on late jobs are not used. With the kernel's arithmetic a charge
+//!    is rounded down, at every event, and the budget of a job lasts no less; jobs of at most `Q` then
+//!    run as before, and others are excluded.
+//! 6. **Anything else is unknown**: threads that are tied to a CPU beside others that migrate may
 //!    wait for them while other CPUs are free (Tang et al., Examples 5 to 8), and with affinities
 //!    of several kinds the only candidate may be the wrong one.
 //!
@@ -286,6 +296,7 @@ pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'st
         (task.cluster, task.affinity) = (own[0].cpu.index(), None);
         task.execution = ExecutionModel::Wcet;
     }
+    let apart = apart.time_view(None).unwrap_or(apart);
     Some(View {
         algorithms: algorithms(Algorithm::Ordered(Form::Partitioned, Order::Deadline), &apart),
         system: Cow::Owned(apart),
@@ -445,6 +456,36 @@ const EARLIER: &str =
 const BUDGETS_EARLIER: &str = "the budgets count as execution times, and deadlines as a nanosecond earlier, so that \
      no server is replenished in place";
 const AFTER_THROTTLES: &str = "deadlines count as a nanosecond earlier, so that no late server is throttled, which takes time";
+/// A change to a system whose tasks count in time.
+pub(crate) const IN_TIME: &str =
+    "execution times count as the time that they take at the speeds of the CPUs";
+
+/// Returns the description of a view of threads whose tasks also count in time.
+fn timed(tells: &'static str) -> &'static str {
+    match tells {
+        BUDGETS => {
+            "the budgets count as execution times, in the time that they take at the speeds of the CPUs"
+        }
+        EARLIER => {
+            "execution times count as the time that they take at the speeds of the CPUs, and deadlines as a \
+             nanosecond earlier, so that no server is replenished in place"
+        }
+        AFTER_THROTTLES => {
+            "execution times count as the time that they take at the speeds of the CPUs, and deadlines as a \
+             nanosecond earlier, so that no late server is throttled, which takes time"
+        }
+        BUDGETS_EARLIER => {
+            "the budgets count as execution times, in the time that they take at the speeds of the CPUs, and \
+             deadlines as a nanosecond earlier, so that no server is replenished in place"
+        }
+        WCETS_EARLIER => {
+            "the WCETs count, which are below the budgets, in the time that they take at the speeds of the CPUs, and \
+             deadlines as a nanosecond earlier, so that each job finds a new budget"
+        }
+        _ => IN_TIME,
+    }
+}
+
 const WCETS_EARLIER: &str = "the WCETs count, which are below the budgets, and deadlines as a nanosecond earlier, so \
      that each job finds a new budget";
 
@@ -592,7 +633,16 @@ pub(crate) fn of_threads(
     if system.has_blocking() {
         return Err("no test of threads with reservations counts blocking times");
     }
-    let placed = divided(system)?;
+    let divided = divided(system)?;
+    let is_timed = !system.platform.is_unit_speed();
+    if is_timed {
+        refuse_speeds(&divided, options.reclaims_in(system), options.arith)?;
+    }
+    let wastes = |task: &Task| options.arith == Arith::Kernel || overdraws(&divided, task);
+    let is_overdrawn = is_timed && divided.tasks.values().any(wastes);
+    let carries =
+        is_timed && divided.tasks.values().any(|task| task.deadline >= task.period && wastes(task));
+    let placed = if is_timed { divided.time_view(None).unwrap_or(divided) } else { divided };
     let one_cpu_each = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
     if algorithm == Algorithm::AdaptivePartitioning
         && system.platform.clusters.iter().any(|cluster| cluster.len() > 1)
@@ -620,16 +670,17 @@ pub(crate) fn of_threads(
         budgets.tasks.iter().any(|(id, task)| task.own_wcet() != placed.tasks[id].own_wcet());
     let view = |system: System, answers, bounds, tells| {
         let (algorithms, system) = (algorithms.clone(), Cow::Owned(system));
+        let tells = if is_timed { timed(tells) } else { tells };
         View { algorithms, system, answers, bounds, tells }
     };
     let mut views = Vec::new();
     // Points 1 to 3.
     let costs = options.throttle_cost > Duration::ZERO;
     let bypasses = costs || algorithm == Algorithm::SchedDeadline && !one_cpu_each;
-    match (bypasses, above) {
+    match (bypasses || carries, above) {
         (false, _) => {
             let exact = !above && one_cpu_each;
-            let bounds = if options.resets_lag {
+            let bounds = if options.resets_lag || is_overdrawn {
                 Bounds::InTime
             } else if exact {
                 Bounds::All
@@ -648,6 +699,10 @@ pub(crate) fn of_threads(
             };
             let earlier = earlier(&budgets);
             views.extend(earlier.map(|earlier| view(earlier, Answers::Yes, Bounds::InTime, tells)));
+            // Point 5.
+            if !bypasses && !above && one_cpu_each {
+                views.push(view(budgets.clone(), Answers::No, Bounds::None, ""));
+            }
         }
     }
     // Point 4.
@@ -668,6 +723,44 @@ pub(crate) fn of_threads(
         }
     }
     Ok(views)
+}
+
+/// Returns the reason why no test is about threads on CPUs of these speeds, if there is one.
+fn refuse_speeds(divided: &System, reclaims: bool, arith: Arith) -> Result<(), &'static str> {
+    if reclaims {
+        return Err("threads reclaim on CPUs of other speeds, where they do not pay for the work");
+    }
+    let is_mixed = |cluster: usize| {
+        let cpus = &divided.platform.clusters[cluster];
+        divided.speed_of(cpus).is_none()
+    };
+    if divided.tasks.values().any(|task| is_mixed(task.cluster)) {
+        return Err(
+            "threads migrate between CPUs of different speeds, and the kernel does not run those with the earliest \
+             deadlines on the fastest ones",
+        );
+    }
+    let exceeds = |task: &Task| {
+        let is_hog = task.behaviour == Behaviour::Hog;
+        is_hog || longest_execution(task) > task.reservation()
+    };
+    if arith == Arith::Kernel && divided.tasks.values().any(exceeds) {
+        return Err(
+            "with the kernel's arithmetic a thread gets more than its budget on CPUs of other speeds, since charges \
+             are rounded down",
+        );
+    }
+    Ok(())
+}
+
+/// Returns true if a thread that uses its budget up overdraws it by a part of a nanosecond: see
+/// point 5.
+fn overdraws(divided: &System, task: &Task) -> bool {
+    let speed = divided.speed_of(&divided.platform.clusters[task.cluster]).unwrap_or_default();
+    let budget = task.reservation();
+    // The work of the CPU in the time of the budget.
+    let work = &Rate::whole(speed.time_for(budget).ns()) * &speed.rate();
+    work > Rate::whole(budget.ns())
 }
 
 /// Returns the system with clusters of single CPUs where all threads are tied, and unchanged

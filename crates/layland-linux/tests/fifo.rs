@@ -16,7 +16,7 @@ use layland_linux::{
 };
 use layland_model::{
     Behaviour, Duration, Index, OnMiss, Preemption, Rate, Request, RequestKind, ScheduleRule,
-    Service, System, TaskId, Time,
+    Service, System, Task, TaskId, Time,
 };
 use layland_policy::{AfterJob, Count, Needs, Policy, Registry, Schedules};
 use layland_trace::{JobEnd, Trace};
@@ -436,7 +436,7 @@ struct Enforcer {
     queue: std::collections::VecDeque<layland_model::JobId>,
     running: bool,
     exhausted: Option<layland_model::JobId>,
-    budget: Vec<Service>,
+    budget: Vec<Duration>,
 }
 
 impl Policy for Enforcer {
@@ -481,8 +481,8 @@ impl Policy for Enforcer {
 fn overruns_are_noticed_by_the_clock_of_the_thread() {
     let _alone = alone();
     let system = one_cpu();
-    let budget: Vec<Service> =
-        system.tasks.values().map(|task| task.own_wcet() + Service::from_us(500)).collect();
+    let granted = |task: &Task| task.own_wcet().at_unit_speed() + Duration::from_us(500);
+    let budget: Vec<Duration> = system.tasks.values().map(granted).collect();
     let system = layland_linux::with_overrun(&system, TaskId(1), &Rate::new(3, 2)).unwrap();
     let run = || {
         let policy = Enforcer { budget: budget.clone(), ..Enforcer::default() };
@@ -506,7 +506,7 @@ fn overruns_are_noticed_by_the_clock_of_the_thread() {
         assert_eq!(job.completion().is_none(), overran, "{job:?}");
         if overran {
             // Never early; the lateness depends on the machine.
-            assert!(job.executed + Service::from_us(2) >= budget[1], "{job:?}");
+            assert!((job.executed + Service::from_us(2)).at_unit_speed() >= budget[1], "{job:?}");
         }
     }
     assert!(trace.jobs.iter().any(|job| job.completion().is_none() && job.end.is_some()));

@@ -40,6 +40,7 @@
 
 mod algorithm;
 mod cache;
+pub mod capacity;
 mod chain;
 mod citation;
 mod cpuset;

@@ -5,8 +5,8 @@
 //! Long because each rule is defined here in full.
 
 use crate::{
-    CpuId, CpuSet, Duration, InLevel, Order, Preemption, Protocol, Server, ServerKind, Service,
-    System, Task, TaskId, TaskMap,
+    CpuId, CpuSet, Duration, InLevel, Order, Preemption, Protocol, Server, ServerKind, System,
+    Task, TaskId, TaskMap,
 };
 
 /// A property of a schedule, at every instant.
@@ -173,7 +173,7 @@ pub enum ScheduleRule {
     /// smaller rank, then to the smaller id. A job that has used up its last piece is aborted. No
     /// piece is late, unless the machine has overheads or a request comes.
     ///
-    /// The budgets of a task sum to its WCET, no window begins before the previous one ends, and
+    /// The CPUs do the WCET of a task in its budgets, no window begins before the previous one ends, and
     /// the last one ends at the deadline at the latest. A piece whose budget is as long as its
     /// window runs without a pause; each CPU has at most one such piece.
     Split {
@@ -299,8 +299,9 @@ impl ScheduleRule {
             || matches!(self, ScheduleRule::Split { .. } | ScheduleRule::MixedCriticality { .. })
     }
 
-    /// Returns true if a system in [time](System::time_view) stands for the one that runs: an order of
-    /// jobs decides, and nothing has budgets. Reservations are paid back in fractions of a nanosecond.
+    /// Returns true if a system in [time](System::time_view) stands for the one that runs, in clusters
+    /// that are the groups: an order of jobs decides, and budgets are whole nanoseconds of the CPU.
+    /// Budgets of threads with reservations are work, of which a nanosecond costs a fraction.
     pub const fn counts_in_time(&self) -> bool {
         matches!(
             self,
@@ -309,6 +310,8 @@ impl ScheduleRule {
                 | ScheduleRule::Locking(_)
                 | ScheduleRule::Weak { .. }
                 | ScheduleRule::Strong { .. }
+                | ScheduleRule::Served { .. }
+                | ScheduleRule::MixedCriticality { .. }
         )
     }
 
@@ -406,15 +409,15 @@ pub enum Releases {
     Anywhere,
 }
 
-/// A part of a task: the amount that each of its jobs executes on one CPU, within a window.
+/// A part of a task: the time for which each of its jobs executes on one CPU, within a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Piece {
     /// The CPU.
     pub cpu: CpuId,
     /// The time from the arrival of a job to the beginning of the window.
     pub offset: Duration,
-    /// The maximum that a job executes in the piece.
-    pub budget: Service,
+    /// The maximum time of its CPU that a job gets in the piece.
+    pub budget: Duration,
     /// The length of the window.
     pub deadline: Duration,
 }
@@ -422,7 +425,7 @@ pub struct Piece {
 impl Piece {
     /// Returns true if the piece has to run from the beginning of its window to the end (`C = D`).
     pub fn has_no_laxity(&self) -> bool {
-        self.budget.at_unit_speed() >= self.deadline
+        self.budget >= self.deadline
     }
 
     /// The time from the arrival of a job to the end of the window.

@@ -16,6 +16,9 @@
 //! These policies follow arrivals: the effects of an arrival (dropping the job, aborting its
 //! predecessor, assigning a priority) cannot wait until the predecessor has ended.
 //!
+//! Bounds are execution times, which take `ceil(C(l) / s)` of a CPU of speed `s`. Mechanisms count in
+//! that time.
+//!
 //! Deviations that all mechanisms share: no task can enter, or change its parameters or CPUs, after
 //! the start; a task can leave. While a CPU is offline, its jobs wait.
 
@@ -60,8 +63,8 @@ pub struct PerCpu<M> {
 }
 
 impl<M: Mechanism> PerCpu<M> {
-    /// Returns a policy with a mechanism for the tasks of each CPU: `make` receives the tasks CPU
-    /// by CPU, in the order of their ranks. Nothing is guaranteed.
+    /// Returns a policy with a mechanism for the tasks of each CPU, which has unit speed: `make`
+    /// receives the tasks CPU by CPU, in the order of their ranks. Nothing is guaranteed.
     ///
     /// # Errors
     /// The refusals of `make`.
@@ -69,6 +72,18 @@ impl<M: Mechanism> PerCpu<M> {
         name: &'static str,
         system: &System,
         cpu_of: &TaskMap<CpuId>,
+        make: impl FnMut(&[TaskId]) -> Result<M, Refusal>,
+    ) -> Result<PerCpu<M>, Refusal> {
+        let member = |_, task| Member::of(system, task);
+        PerCpu::with_members(name, system, cpu_of, member, make)
+    }
+
+    /// As [`new`](Self::new), with the parameters that a task has on its CPU.
+    fn with_members(
+        name: &'static str,
+        system: &System,
+        cpu_of: &TaskMap<CpuId>,
+        member: impl Fn(CpuId, TaskId) -> Member,
         mut make: impl FnMut(&[TaskId]) -> Result<M, Refusal>,
     ) -> Result<PerCpu<M>, Refusal> {
         let mut home = TaskMap::filled((CpuId(0), 0), system.tasks.len());
@@ -79,7 +94,7 @@ impl<M: Mechanism> PerCpu<M> {
             let tasks: Vec<TaskId> =
                 order.iter().copied().filter(|&task| cpu_of[task] == cpu).collect();
             tasks.iter().enumerate().for_each(|(member, &task)| home[task] = (cpu, member));
-            let members: Vec<Member> = tasks.iter().map(|&task| Member::of(system, task)).collect();
+            let members: Vec<Member> = tasks.iter().map(|&task| member(cpu, task)).collect();
             let mechanism = make(&tasks)?;
             processors.push(Processor::new(cpu, members, mechanism));
             groups.push(Group { cpus: CpuSet::single(cpu), tasks });

@@ -6,8 +6,8 @@ use crate::FixedOrder;
 use crate::refusal::Refusal;
 use crate::state::State;
 use layland_model::{
-    Change, CpuId, CpuSet, JobId, Note, ResourceId, ScheduleRule, Service, Speed, Task, TaskId,
-    Time,
+    Change, CpuId, CpuSet, Duration, JobId, Note, ResourceId, ScheduleRule, Service, Speed, Task,
+    TaskId, Time,
 };
 use std::sync::Arc;
 
@@ -205,10 +205,11 @@ pub enum Action {
         cpu: CpuId,
         /// The job, which must be ready.
         job: JobId,
-        /// The limit on processor time (at the speed of the CPU, including what the engine itself
-        /// spends on the CPU) until `BudgetExhausted`, counted from now; unlimited if `None`. A new
-        /// `Run` of the same job replaces the budget.
-        budget: Option<Service>,
+        /// The limit on the time for which the job holds the CPU, including what the engine itself
+        /// spends there, until `BudgetExhausted`, counted from now; unlimited if `None`. A new
+        /// `Run` of the same job replaces the budget. It is a time and no amount of work: on a CPU
+        /// of speed 2/3 no whole amount of work ends after 1 ns.
+        budget: Option<Duration>,
     },
     /// From now on `cpu` runs nothing.
     Idle {

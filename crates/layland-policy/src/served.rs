@@ -34,6 +34,7 @@
 //! Cases that the papers leave out:
 //! - a budget is the time that a job holds its CPU, with overheads. On a real machine the end of a
 //!   budget comes slightly late: the excess is subtracted from the next chunk, or the next budget;
+//! - the budget `Q` of a task is work: on a CPU of speed `s` the server has `ceil(Q / s)` of its time;
 //! - a server that a request moves to another CPU begins anew there.
 
 mod account;
@@ -42,12 +43,12 @@ use self::account::BudgetAccount;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::levels;
 use crate::queue::Queue;
-use crate::shell::groups::{self, PACKED, UNIT_SPEED};
+use crate::shell::groups::{self, PACKED};
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 use crate::{Refusal, State};
 use layland_model::{
-    Algorithm, Citation, Duration, Group, JobOrder, Order, ScheduleRule, Server, ServerKind,
-    Service, System, TaskId, TaskMap, Time,
+    Algorithm, Citation, CpuMap, CpuSet, Duration, Group, JobOrder, Order, ScheduleRule, Server,
+    ServerKind, Service, Speed, System, TaskId, TaskMap, Time,
 };
 use std::sync::Arc;
 
@@ -118,7 +119,7 @@ fn policy(kind: ServerKind) -> PolicyInfo {
     .implementing_by(move |options| {
         Algorithm::Served(kind, order(options).unwrap_or(Order::RateMonotonic))
     })
-    .refusing([PACKED, "with order=fp tasks without a `priority`", UNIT_SPEED])
+    .refusing([PACKED, "with order=fp tasks without a `priority`"])
     .with_options([groups::fit(), by_order()].into_iter().chain(levels::option(Order::Given)))
     .breaking_ties("equal priorities go to the smaller rank, then to the task that comes first")
     .citing(citation)
@@ -143,16 +144,13 @@ fn order(options: &PolicyOptions) -> Result<Order, Refusal> {
 ///
 /// # Errors
 /// If the tasks cannot be packed, where a task with a budget counts with its budget; a priority is
-/// missing; a task has non-preemptive regions; or the speed of a CPU is not 1.
+/// missing; or a task has non-preemptive regions.
 pub fn served(
     kind: ServerKind,
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Grouped<Served>, SystemRefusal> {
     let name = kind.abbreviation();
-    if !system.platform.is_unit_speed() {
-        return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
-    }
     let servers: TaskMap<Option<Server>> = system.tasks.values().map(Server::of).collect();
     // A server uses its budget of a CPU, however long its jobs are.
     let mut reserved = system.clone();
@@ -168,6 +166,8 @@ pub fn served(
         worked: Vec::new(),
         decided_at: Time::ZERO,
         deadlines: Arc::new(system.tasks.values().map(|task| task.deadline).collect()),
+        speeds: Arc::new(system.platform.speeds.clone()),
+        given: Arc::new(servers.clone()),
         servers: Arc::new(servers),
         waiting: Queue::default(),
         fresh: Vec::new(),
@@ -181,6 +181,10 @@ pub fn served(
     let options = options.with("accept", accept).with(groups::SERVERS, name);
     let order = order(&options)?;
     let grouped = Grouped::new(name, Scope::Partitioned, order, &reserved, &options, scheduler)?;
+    let grouped = grouped.knowing_their_cpus(Served::count_in_time_of);
+    for (cpus, tasks) in grouped.cpus_and_tasks() {
+        refuse_overfull(name, system, &cpus, tasks)?;
+    }
     let in_level = levels::of(order, system, &options)?;
     levels::refuse_shared(name, "servers", in_level, system, grouped.tasks_of_groups())?;
     Ok(grouped)
@@ -191,7 +195,11 @@ pub fn served(
 #[derive(Clone, Debug)]
 pub struct Served {
     kind: ServerKind,
+    /// The servers with their budgets in the time of this CPU.
     servers: Arc<TaskMap<Option<Server>>>,
+    /// The servers as given, with their budgets in work, and the speeds of all CPUs.
+    given: Arc<TaskMap<Option<Server>>>,
+    speeds: Arc<CpuMap<Speed>>,
     deadlines: Arc<TaskMap<Duration>>,
     /// The accounts of the servers that have had a job here, by task.
     accounts: Vec<(TaskId, BudgetAccount)>,
@@ -228,7 +236,49 @@ struct RunningTask {
     from: Time,
 }
 
+/// Returns a server with its budget in the time of a CPU of this speed.
+fn in_time(server: Server, speed: Speed) -> Server {
+    Server { budget: Service::from_ns(speed.time_for(server.budget).ns()), ..server }
+}
+
+/// Returns the speed of the only CPU of a group.
+fn speed_of(speeds: &CpuMap<Speed>, cpus: &CpuSet) -> Speed {
+    cpus.lowest().and_then(|cpu| speeds.get(cpu).copied()).unwrap_or_default()
+}
+
+/// Refuses servers whose budgets take longer than their periods on their CPU.
+fn refuse_overfull(
+    name: &str,
+    system: &System,
+    cpus: &CpuSet,
+    tasks: &[TaskId],
+) -> Result<(), SystemRefusal> {
+    let speed = speed_of(&system.platform.speeds, cpus);
+    for &id in tasks {
+        let task = &system.tasks[id];
+        let Some(server) = Server::of(task) else { continue };
+        let time = speed.time_for(server.budget);
+        if speed != Speed::UNIT && time > server.period {
+            return Err(Refusal::busy(format!(
+                "{name}: the budget of task `{}` takes {time} of {cpus:#}, longer than its period of {}",
+                task.name, server.period
+            ))
+            .about(id));
+        }
+    }
+    Ok(())
+}
+
 impl Served {
+    /// Counts the budgets in the time of the CPU of its group.
+    fn count_in_time_of(&mut self, cpus: &CpuSet) {
+        let speed = speed_of(&self.speeds, cpus);
+        if speed != Speed::UNIT {
+            let timed = |server: &Option<Server>| server.map(|server| in_time(server, speed));
+            self.servers = Arc::new(self.given.values().map(timed).collect());
+        }
+    }
+
     fn server(&self, task: TaskId) -> Option<Server> {
         *self.servers.get(task)?
     }
@@ -411,11 +461,15 @@ impl Scheduler for Served {
     }
 
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
-        ScheduleRule::Served {
-            groups,
-            order,
-            kind: self.kind,
-            servers: self.servers.as_ref().clone(),
+        let mut servers = self.given.as_ref().clone();
+        for group in &groups {
+            let speed = speed_of(&self.speeds, &group.cpus);
+            for &task in &group.tasks {
+                if let Some(Some(server)) = servers.get_mut(task) {
+                    *server = in_time(*server, speed);
+                }
+            }
         }
+        ScheduleRule::Served { groups, order, kind: self.kind, servers }
     }
 }

@@ -29,6 +29,7 @@
 //! Ties of the ends of windows go to the smaller rank, then to the task that comes first.
 //!
 //! Cases that the papers leave out:
+//! - On CPUs of other speeds the budget of a piece is a time of its CPU.
 //! - Work planned for an offline CPU waits.
 //! - On a machine that measures, jobs are charged the time that they received
 //!   ([`Progress::Measured`]). If the policy learns late that a piece is used up, the excess is
@@ -43,7 +44,7 @@ pub use info::{cd, edf_wm};
 use crate::shell::{Alarm, Refusals, fixed_answer};
 use crate::{Action, Count, Event, Needs, Policy, Progress, State, TimerId};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, JobId, Piece, ScheduleRule, Service, System, TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Duration, JobId, Piece, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 use std::collections::BTreeSet;
 
@@ -257,7 +258,7 @@ impl Split {
         }
         let state = &mut self.members[first as usize];
         state.since = now.ns();
-        let budget = Some(Service::from_ns(state.left.max(0)));
+        let budget = Some(Duration::from_ns(state.left.max(0)));
         actions.push(Action::Run { cpu, job: state.job, budget });
     }
 

@@ -3,8 +3,8 @@
 use crate::logged::Step;
 use crate::preempted::{EngineView, is_endless};
 use layland_engine::ahead::{AnswerTable, Running, Situation};
-use layland_model::{Behaviour, CpuId, Duration, JobId, Service, System, TaskId, TaskMap, Time};
-use layland_policy::{Action, AfterJob, Event, Needs, Policy, Schedules, Speeds, TimerId};
+use layland_model::{Behaviour, CpuId, Duration, JobId, System, TaskId, TaskMap, Time};
+use layland_policy::{Action, AfterJob, Event, Needs, Policy, Schedules, TimerId};
 use layland_trace::Job;
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub struct Shares {
 type On = BTreeMap<CpuId, JobId>;
 
 /// The running jobs, and the budget of the job that was given a CPU, if it has one.
-type AheadEntry = (On, Option<Service>);
+type AheadEntry = (On, Option<Duration>);
 
 /// Goes through the steps of a fresh policy, and fills a table ahead after each. If the next step
 /// consists of one completion or one release and the timers that are due then, and of nothing else,
@@ -65,7 +65,7 @@ pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Resul
     let (mut policy, mut seen) = (fresh, EngineView::default());
     let needs = policy.needs();
     let mut coming = Coming::new(system, steps);
-    let mut due = Due::new(system, needs);
+    let mut due = Due::new();
     let mut found = Shares::default();
     let mut table = AnswerTable::new(system.platform.cpu_count(), system.tasks.len());
     for (index, Step { now, events, actions }) in steps.iter().enumerate() {
@@ -209,7 +209,7 @@ impl Asks {
 }
 
 /// Returns the budget of the last job that was given a CPU, if it has one.
-fn budget(actions: &[Action]) -> Option<Service> {
+fn budget(actions: &[Action]) -> Option<Duration> {
     let of_run = |action: &Action| {
         if let Action::Run { budget, .. } = action { Some(*budget) } else { None }
     };
@@ -258,14 +258,11 @@ struct Due {
     timers: BTreeMap<TimerId, Time>,
     /// For each CPU, the end of the budget if its job runs on.
     budgets: BTreeMap<CpuId, Time>,
-    /// True if a nanosecond of a budget lasts a nanosecond.
-    is_plain: bool,
 }
 
 impl Due {
-    fn new(system: &System, needs: Needs) -> Due {
-        let is_plain = system.platform.is_unit_speed() && needs.speeds == Speeds::Fixed;
-        Due { timers: BTreeMap::new(), budgets: BTreeMap::new(), is_plain }
+    fn new() -> Due {
+        Due { timers: BTreeMap::new(), budgets: BTreeMap::new() }
     }
 
     fn note(&mut self, now: Time, events: &[Event], actions: &[Action]) {
@@ -283,8 +280,7 @@ impl Due {
                     self.timers.remove(&id);
                 }
                 Action::Run { cpu, budget: Some(budget), .. } => {
-                    let length = if self.is_plain { budget.ns() } else { 1 };
-                    self.budgets.insert(cpu, now + Duration::from_ns(length));
+                    self.budgets.insert(cpu, now + budget);
                 }
                 Action::Run { cpu, budget: None, .. } | Action::Idle { cpu } => {
                     self.budgets.remove(&cpu);

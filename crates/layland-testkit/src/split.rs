@@ -4,8 +4,8 @@
 
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, CpuId, Duration, ExecutionModel, JobId, Piece, Service, SplitOrder, Splitting,
-    System, Task, TaskId, TaskMap, Time,
+    Behaviour, CpuId, Duration, ExecutionModel, JobId, Piece, Rate, Service, Speed, SplitOrder,
+    Splitting, System, Task, TaskId, TaskMap, Time,
 };
 use layland_trace::Trace;
 use std::cmp::Reverse;
@@ -40,7 +40,7 @@ fn budget(loads: &[PlainLoad], window: Option<i64>, period: i64, most: i64) -> i
 /// Returns the tasks in an order.
 fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     let mut tasks = system.by_rank();
-    let ratio = |c: Service, by: Duration| layland_model::Rate::new(c.ns(), by.ns());
+    let ratio = |c: Service, by: Duration| Rate::new(c.ns(), by.ns());
     tasks.sort_by(|&a, &b| {
         let [a, b] = [a, b].map(|id| &system.tasks[id]);
         let by =
@@ -62,8 +62,13 @@ pub fn assign(
     splitting: Splitting,
     order: SplitOrder,
 ) -> Option<TaskMap<Vec<Piece>>> {
+    let grains = |speed: &Speed| speed.denominator();
+    let per_ns_of_work = system.platform.speeds.values().map(grains).fold(1, num_integer::lcm);
+    let rate = |speed: &Speed| speed.numerator() * (per_ns_of_work / speed.denominator());
     let placing = Placing {
         system,
+        per_ns_of_work,
+        rates: system.platform.speeds.values().map(rate).collect(),
         pieces: TaskMap::filled(Vec::new(), system.tasks.len()),
         on: vec![Vec::new(); system.platform.cpu_count()],
     };
@@ -75,9 +80,24 @@ pub fn assign(
     }
 }
 
+/// The rest of a task: the start of its window, its work in grains, the length of its window, the
+/// period.
+#[derive(Clone, Copy)]
+struct Rest {
+    id: TaskId,
+    offset: i64,
+    grains: i64,
+    deadline: i64,
+    period: i64,
+}
+
 /// The pieces during the placement, and the loads on each CPU.
 struct Placing<'a> {
     system: &'a System,
+    /// The largest unit of work of which each CPU does a whole number per nanosecond, and these
+    /// numbers.
+    per_ns_of_work: i64,
+    rates: Vec<i64>,
     pieces: TaskMap<Vec<Piece>>,
     on: Vec<Vec<PlainLoad>>,
 }
@@ -88,9 +108,42 @@ impl Placing<'_> {
         self.pieces[id].push(Piece {
             cpu: CpuId(cpu as u32),
             offset: Duration::from_ns(offset),
-            budget: Service::from_ns(load.0),
+            budget: Duration::from_ns(load.0),
             deadline: Duration::from_ns(load.1),
         });
+    }
+
+    fn whole(&self, id: TaskId) -> Rest {
+        let task = &self.system.tasks[id];
+        let grains = task.own_wcet().ns() * self.per_ns_of_work;
+        let (deadline, period) = (task.deadline.ns(), task.period.ns());
+        Rest { id, offset: 0, grains, deadline, period }
+    }
+
+    /// Returns the load of a rest on a CPU.
+    fn load(&self, cpu: usize, rest: Rest) -> PlainLoad {
+        let time = num_integer::Integer::div_ceil(&rest.grains, &self.rates[cpu]);
+        (time, rest.deadline, rest.period)
+    }
+
+    fn fits(&self, cpu: usize, rest: Rest) -> bool {
+        let load = self.load(cpu, rest);
+        load.0 <= load.1 && with(&self.on[cpu], load)
+    }
+
+    fn put_rest(&mut self, cpu: usize, rest: Rest) {
+        self.put(rest.id, cpu, rest.offset, self.load(cpu, rest));
+    }
+
+    /// Puts a piece without laxity on a CPU, and returns the new rest.
+    fn cut(&mut self, cpu: usize, rest: Rest, c: i64) -> Rest {
+        self.put(rest.id, cpu, rest.offset, (c, c, rest.period));
+        self.after(cpu, rest, c)
+    }
+
+    fn after(&self, cpu: usize, rest: Rest, c: i64) -> Rest {
+        let grains = rest.grains - c * self.rates[cpu];
+        Rest { offset: rest.offset + c, grains, deadline: rest.deadline - c, ..rest }
     }
 
     /// Fills one CPU after the other. A task that does not fit is split for the rest of the CPU:
@@ -100,29 +153,34 @@ impl Placing<'_> {
         mut left: Vec<TaskId>,
         splitting: Splitting,
     ) -> Option<TaskMap<Vec<Piece>>> {
-        let mut rest: Option<(TaskId, i64, PlainLoad)> = None;
+        let mut rest: Option<Rest> = None;
         for cpu in 0..self.on.len() {
-            if let Some((id, offset, load)) = rest.take() {
-                assert!(with(&self.on[cpu], load), "the rest fits on an empty CPU");
-                self.put(id, cpu, offset, load);
+            if let Some(rest) = rest.take() {
+                assert!(self.fits(cpu, rest), "the rest fits on an empty CPU");
+                self.put_rest(cpu, rest);
             }
             left.retain(|&id| {
-                let fits = with(&self.on[cpu], load(self.system, id));
+                let fits = self.fits(cpu, self.whole(id));
                 if fits {
-                    self.put(id, cpu, 0, load(self.system, id));
+                    self.put_rest(cpu, self.whole(id));
                 }
                 !fits
             });
             if cpu + 1 == self.on.len() {
                 break;
             }
+            // The longest piece that fits, and leaves a rest that the next CPU does in time.
             let part = |&id: &TaskId| {
-                let (c, _, t) = load(self.system, id);
-                budget(&self.on[cpu], None, t, c - 1)
+                let (all, period) = (self.whole(id), self.whole(id).period);
+                let is_possible = |&c: &i64| {
+                    let (time, window, _) = self.load(cpu + 1, self.after(cpu, all, c));
+                    with(&self.on[cpu], (c, c, period)) && time <= window
+                };
+                let most = self.load(cpu, all).0.min(all.deadline) - 1;
+                (1..=most).rev().find(is_possible).unwrap_or(0)
             };
             let chosen = if splitting == Splitting::NextBest {
-                let share =
-                    |id: &TaskId| layland_model::Rate::new(part(id), load(self.system, *id).2);
+                let share = |id: &TaskId| Rate::new(part(id), self.whole(*id).period);
                 let most = left.iter().map(share).max();
                 left.iter().copied().find(|id| Some(share(id)) == most)
             } else {
@@ -131,56 +189,57 @@ impl Placing<'_> {
             let Some(id) = chosen else { continue };
             let c = part(&id);
             if c > 0 {
-                let (all, deadline, period) = load(self.system, id);
-                self.put(id, cpu, 0, (c, c, period));
-                rest = Some((id, c, (all - c, deadline - c, period)));
+                rest = Some(self.cut(cpu, self.whole(id), c));
                 left.retain(|&other| other != id);
             }
         }
         left.is_empty().then_some(self.pieces)
     }
 
-    /// Places whole tasks, on the first CPU or on the one with the smallest load, and then splits
-    /// the others.
+    /// Places whole tasks, on the first CPU or on the one that has the most work left, and then
+    /// splits the others.
     fn whole_tasks_first(
         mut self,
         mut left: Vec<TaskId>,
         splitting: Splitting,
     ) -> Option<TaskMap<Vec<Piece>>> {
-        let share = |loads: &[PlainLoad]| -> layland_model::Rate {
-            loads.iter().map(|&(c, _, t)| layland_model::Rate::new(c, t)).sum()
+        let room = |placing: &Self, cpu: usize| -> Rate {
+            let share: Rate = placing.on[cpu].iter().map(|&(c, _, t)| Rate::new(c, t)).sum();
+            &(&Rate::ONE - &share) * &Rate::whole(placing.rates[cpu])
         };
         left.retain(|&id| {
-            let room: Vec<usize> = (0..self.on.len())
-                .filter(|&cpu| with(&self.on[cpu], load(self.system, id)))
-                .collect();
+            let rest = self.whole(id);
+            let fitting: Vec<usize> =
+                (0..self.on.len()).filter(|&cpu| self.fits(cpu, rest)).collect();
             let cpu = if splitting == Splitting::FailWorst {
-                room.into_iter().min_by_key(|&cpu| (share(&self.on[cpu]), cpu))
+                fitting.into_iter().min_by_key(|&cpu| (Reverse(room(&self, cpu)), cpu))
             } else {
-                room.first().copied()
+                fitting.first().copied()
             };
             if let Some(cpu) = cpu {
-                self.put(id, cpu, 0, load(self.system, id));
+                self.put_rest(cpu, rest);
             }
             cpu.is_none()
         });
         for id in left {
-            let (mut c, mut d, t) = load(self.system, id);
+            let mut rest = self.whole(id);
             let mut unused: Vec<usize> = (0..self.on.len()).collect();
-            let mut offset = 0;
             loop {
-                if let Some(&cpu) = unused.iter().find(|&&cpu| with(&self.on[cpu], (c, d, t))) {
-                    self.put(id, cpu, offset, (c, d, t));
+                if let Some(&cpu) = unused.iter().find(|&&cpu| self.fits(cpu, rest)) {
+                    self.put_rest(cpu, rest);
                     break;
                 }
-                let part = |cpu: usize| budget(&self.on[cpu], None, t, c - 1);
-                let cpu = unused.iter().copied().max_by_key(|&cpu| (part(cpu), Reverse(cpu)))?;
+                let part = |cpu: usize| {
+                    let most = self.load(cpu, rest).0.min(rest.deadline) - 1;
+                    budget(&self.on[cpu], None, rest.period, most)
+                };
+                let done = |cpu: usize| part(cpu) * self.rates[cpu];
+                let cpu = unused.iter().copied().max_by_key(|&cpu| (done(cpu), Reverse(cpu)))?;
                 let first = part(cpu);
                 if first == 0 {
                     return None;
                 }
-                self.put(id, cpu, offset, (first, first, t));
-                (c, d, offset) = (c - first, d - first, offset + first);
+                rest = self.cut(cpu, rest, first);
                 unused.retain(|&other| other != cpu);
             }
         }
@@ -190,39 +249,38 @@ impl Placing<'_> {
     /// Places each task as a whole or in windows of equal length.
     fn in_windows(mut self, left: Vec<TaskId>) -> Option<TaskMap<Vec<Piece>>> {
         for id in left {
-            let (c, d, t) = load(self.system, id);
-            if let Some(cpu) = (0..self.on.len()).find(|&cpu| with(&self.on[cpu], (c, d, t))) {
-                self.put(id, cpu, 0, (c, d, t));
+            let all = self.whole(id);
+            let Rest { deadline, period, .. } = all;
+            if let Some(cpu) = (0..self.on.len()).find(|&cpu| self.fits(cpu, all)) {
+                self.put_rest(cpu, all);
                 continue;
             }
             let taken = (2..=self.on.len()).find_map(|count| {
-                let window = d / count as i64;
-                let mut budgets: Vec<(Reverse<i64>, usize)> = (0..self.on.len())
-                    .map(|cpu| (Reverse(budget(&self.on[cpu], Some(window), t, c)), cpu))
+                let window = deadline / count as i64;
+                let mut budgets: Vec<(Reverse<i64>, usize, i64)> = (0..self.on.len())
+                    .map(|cpu| {
+                        let most = self.load(cpu, all).0.min(window);
+                        let time = budget(&self.on[cpu], Some(window), period, most);
+                        (Reverse(time * self.rates[cpu]), cpu, time)
+                    })
                     .collect();
                 budgets.sort_unstable();
                 budgets.truncate(count);
-                let sum: i64 = budgets.iter().map(|(Reverse(b), _)| b).sum();
-                (sum >= c).then_some((window, budgets))
+                let sum: i64 = budgets.iter().map(|(Reverse(done), ..)| done).sum();
+                (sum >= all.grains).then_some((window, budgets))
             });
             let (window, budgets) = taken?;
-            let mut rest = c;
-            for (k, (Reverse(b), cpu)) in budgets.into_iter().enumerate() {
-                let own = b.min(rest);
+            let mut rest = all;
+            for (k, (_, cpu, time)) in budgets.into_iter().enumerate() {
+                let own = time.min(self.load(cpu, rest).0);
                 if own > 0 {
-                    self.put(id, cpu, k as i64 * window, (own, window, t));
-                    rest -= own;
+                    self.put(id, cpu, k as i64 * window, (own, window, period));
+                    rest.grains = (rest.grains - own * self.rates[cpu]).max(0);
                 }
             }
         }
         Some(self.pieces)
     }
-}
-
-/// Returns the load of a whole task.
-fn load(system: &System, id: TaskId) -> PlainLoad {
-    let task = &system.tasks[id];
-    (task.own_wcet().ns(), task.deadline.ns(), task.period.ns())
 }
 
 /// Returns the running jobs of a trace for each nanosecond and CPU, up to the end of the run.
@@ -239,9 +297,12 @@ pub fn schedule(
         used: i64,
     }
     let rank = |task: TaskId| (system.tasks[task].rank, task);
+    let speeds = &system.platform.speeds;
+    let per_ns_of_work = speeds.values().map(|speed| speed.denominator()).fold(1, num_integer::lcm);
     let mut jobs: BTreeMap<JobId, SplitJob> = BTreeMap::new();
     for record in &trace.jobs {
-        let needs = record.completion().map_or(i64::MAX, |_| record.executed.ns());
+        let grains = |_| record.executed.ns() * per_ns_of_work;
+        let needs = record.completion().map_or(i64::MAX, grains);
         let state = SplitJob { arrival: record.job.arrival.ns(), needs, piece: 0, used: 0 };
         jobs.insert(record.job.id, state);
     }
@@ -265,11 +326,12 @@ pub fn schedule(
                 runs.push((now, cpu.0 as usize, id));
             }
         }
-        for &(_, _, id) in runs.iter().rev().take_while(|&&(at, ..)| at == now) {
+        for &(_, cpu, id) in runs.iter().rev().take_while(|&&(at, ..)| at == now) {
             let state = jobs.get_mut(&id).expect("it runs");
-            state.needs = state.needs.saturating_sub(1);
+            let speed = speeds[CpuId(cpu as u32)];
+            state.needs -= speed.numerator() * (per_ns_of_work / speed.denominator());
             state.used += 1;
-            let mut is_over = state.needs == 0;
+            let mut is_over = state.needs <= 0;
             if !is_over && state.used == pieces[id.task][state.piece].budget.ns() {
                 (state.piece, state.used) = (state.piece + 1, 0);
                 is_over = state.piece == pieces[id.task].len();

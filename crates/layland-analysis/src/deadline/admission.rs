@@ -16,7 +16,7 @@
 //!
 //! | condition | of | meaning |
 //! |---|---|---|
-//! | (3) | every task that migrates | `C + cost < T` |
+//! | (3) | every task that migrates | `C + cost < T`, with `C` on the fastest CPU that it may use |
 //!
 //! [`Terms`] say whether (3) is enforced. Where it is not, tasks that break it are named beside the
 //! verdict ([`Reason::StaysLate`]).
@@ -33,7 +33,7 @@ use crate::{
     Certify, Decide, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject,
     TestKind, Verdict,
 };
-use layland_model::{Algorithm, CpuSet, Duration, Rate, RateSum, System, Task, TaskId};
+use layland_model::{Algorithm, CpuSet, Duration, Rate, RateSum, System, Task, TaskId, capacity};
 
 /// The share of each CPU that real-time tasks may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,7 +253,8 @@ fn on_terms(system: &System, terms: &Terms) -> Finding {
 }
 
 /// Returns the tasks that do not catch up once they are late, if a forced throttle costs this much:
-/// those that migrate, with `C + cost >= T` (condition (3)).
+/// those that migrate, with `C + cost >= T` (condition (3)), where `C` is the time of the reservation
+/// on the fastest CPU that the task may use.
 ///
 /// A late job of such a task ends at least `C + cost` after the one before: the CPU is taken from the
 /// task for `cost` at the end of each budget (Tang et al. 2021, Section 4.1; about 100 us in
@@ -270,8 +271,10 @@ fn on_terms(system: &System, terms: &Terms) -> Finding {
 /// ```
 pub fn stays_late(system: &System, cost: Duration) -> Vec<TaskId> {
     let stays = |&(id, task): &(TaskId, &Task)| {
-        task.reservation().at_unit_speed() + cost >= task.period
-            && system.allowed_cpus(id).len() > 1
+        let allowed = system.allowed_cpus(id);
+        let takes = |cpu| system.platform.speeds[cpu].time_for(task.reservation());
+        let least = allowed.iter().map(takes).min();
+        allowed.len() > 1 && least.is_some_and(|least| least + cost >= task.period)
     };
     system.tasks.iter().filter(stays).map(|(id, _)| id).collect()
 }
@@ -316,9 +319,6 @@ fn at_most(group: &Group<'_>, capacity: &Rate, limit: &Limit, what: &'static str
     Finding::new(TestKind::Exact.verdict(holds), reason)
 }
 
-/// The kernel's fixed point: a bandwidth is a multiple of 2^-20, rounded down.
-const BW_SHIFT: u32 = 20;
-
 /// `floor(Q * 2^20 / T)`, the bandwidth of a reservation as the kernel computes it (`to_ratio`).
 ///
 /// ```
@@ -327,12 +327,9 @@ const BW_SHIFT: u32 = 20;
 /// let third = Task::implicit("third", Service::from_ms(1), Duration::from_ms(3));
 /// assert_eq!(kernel_bandwidth(&third), 349_525); // 2^20 / 3 is 349 525.33
 /// ```
-pub fn kernel_bandwidth(task: &Task) -> u128 {
-    to_ratio(task.reservation().ns(), task.period.ns())
-}
-
-fn to_ratio(runtime: i64, period: i64) -> u128 {
-    (u128::from(runtime.unsigned_abs()) << BW_SHIFT) / u128::from(period.unsigned_abs().max(1))
+pub fn kernel_bandwidth(task: &Task) -> u64 {
+    let [budget, period] = [task.reservation().ns(), task.period.ns()].map(i64::unsigned_abs);
+    capacity::bandwidth(budget, period)
 }
 
 /// Tests whether the kernel's own arithmetic admits these tasks to a cluster: the sum of their
@@ -341,27 +338,47 @@ fn to_ratio(runtime: i64, period: i64) -> u128 {
 /// Utilizations are rounded down by up to 2^-20 each, and so is the limit: under the default limit
 /// this accepts slightly more than condition (1) or, right at the limit, slightly less.
 pub fn kernel<'a>(tasks: impl Iterator<Item = &'a Task>, cpus: &CpuSet, limit: &Limit) -> Finding {
-    let total: u128 = tasks.map(kernel_bandwidth).sum();
-    let scale = Rate::whole(1 << BW_SHIFT);
-    let units = |rate: &Rate| {
-        (rate * &scale).floor().and_then(|units| u128::try_from(units).ok()).unwrap_or(0)
+    let full = (cpus.len() as u64) << capacity::CAPACITY_SHIFT;
+    in_units(tasks, cpus, full, limit)
+}
+
+/// [`global_by_capacity`] in the kernel's own arithmetic: a speed is a [capacity](capacity::of_speed)
+/// in 1024ths, rounded down.
+///
+/// # Errors
+/// Returns a refusal if a task may not use its whole cluster.
+pub fn kernel_by_capacity(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
+    Assumption::check_all(GLOBAL.assumptions, system)?;
+    let compare = |group: &Group<'_>| {
+        let of_cpu = |cpu| capacity::of_speed(system.platform.speeds[cpu]);
+        let capacity = group.cpus.iter().map(of_cpu).sum();
+        in_units(group.tasks(), &group.cpus, capacity, limit)
     };
-    let per_cpu = match limit {
-        Limit::Off => None,
-        Limit::Share(share) => Some(units(share)),
-        Limit::Beside { share, fair } => Some(units(share).saturating_sub(units(fair))),
+    Ok(together(Group::clusters(system).iter().map(compare)))
+}
+
+fn in_units<'a>(
+    tasks: impl Iterator<Item = &'a Task>,
+    cpus: &CpuSet,
+    capacity: u64,
+    limit: &Limit,
+) -> Finding {
+    let total = tasks.map(kernel_bandwidth).fold(0, u64::saturating_add);
+    let within = |share, fair| {
+        let [share, fair] = [share, fair].map(capacity::units);
+        capacity::beside_fair(share, fair, cpus.len(), capacity)
     };
-    let (capacity, holds) = match per_cpu {
-        None => (u128::MAX, true),
-        Some(per_cpu) => {
-            let capacity = per_cpu * cpus.len() as u128;
-            (capacity, total <= capacity)
-        }
+    let bound = match limit {
+        Limit::Off => u64::MAX,
+        Limit::Share(share) => within(share, &Rate::ZERO),
+        Limit::Beside { share, fair } => within(share, fair),
     };
-    let number = |units: u128| {
+    let scale = Rate::whole(1 << capacity::BANDWIDTH_SHIFT);
+    let number = |units: u64| {
         Quantity::Number(&Rate::whole(i64::try_from(units).unwrap_or(i64::MAX)) / &scale)
     };
+    let holds = total <= bound;
     let what = "(1) the utilization, rounded down by the kernel,";
-    let reason = Reason::compared(what, Scope::cpus(cpus), number(total), number(capacity), holds);
+    let reason = Reason::compared(what, Scope::cpus(cpus), number(total), number(bound), holds);
     Finding::new(TestKind::Exact.verdict(holds), reason)
 }

@@ -292,6 +292,15 @@ fn of_reason<'a>(reason: &Reason, system: &'a System) -> Vec<Compared<'a>> {
                 holds: *holds,
             }]
         }
+        Reason::LargestUtilizations { cpus: fastest, value, bound } => vec![Compared {
+            what: "the sum of the largest utilizations",
+            task: None,
+            cpus: Some(cpus(fastest)),
+            interval_ns: None,
+            value: Some(value.to_string()),
+            bound: Some(bound.to_string()),
+            holds: false,
+        }],
         Reason::NoBound(task, _) => vec![late("the response time grows for ever", *task)],
         Reason::NoneCanBeLowest(tasks) => {
             let late = |&task| late("it is late below all the others of these", task);

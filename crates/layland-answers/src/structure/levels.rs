@@ -6,6 +6,7 @@
 
 use super::{Node, Structure};
 use crate::Unanswered;
+use layland_guarantee::in_time;
 use layland_model::{
     Algorithm, Criticality, Duration, Protection, System, TaskId, TaskMap, counted,
 };
@@ -148,7 +149,8 @@ impl Cpu<'_> {
 }
 
 fn each_cpu(system: &System, of: Analyses) -> Result<Vec<CpuNumbers>, Unanswered> {
-    let mut found = Vec::new();
+    let (mut found, timed) = (Vec::new(), in_time(system));
+    let system = timed.as_ref();
     for cpu in system.platform.cpus() {
         let is_here = |&task: &TaskId| system.allowed_cpus(task).contains(cpu);
         let tasks: Vec<TaskId> = system.tasks.ids().filter(is_here).collect();

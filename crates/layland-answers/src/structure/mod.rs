@@ -156,8 +156,7 @@ fn of_pieces(system: &System, algorithm: Algorithm, rule: &ScheduleRule) -> Stru
         for (id, own) in pieces.iter() {
             for (k, piece) in own.iter().enumerate().filter(|(_, piece)| piece.cpu == cpu) {
                 let Piece { offset, budget, deadline, .. } = *piece;
-                let mut line =
-                    format!("{} {} in {deadline}", system.tasks[id].name, budget.at_unit_speed());
+                let mut line = format!("{} {} in {deadline}", system.tasks[id].name, budget);
                 if own.len() > 1 {
                     let _ = write!(line, " from {offset} on ({} of {})", k + 1, own.len());
                 }

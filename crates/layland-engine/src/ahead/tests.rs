@@ -1,7 +1,7 @@
 //! Tables filled by policies, and the limits of queries.
 
 use super::*;
-use layland_model::{Duration, System, Task};
+use layland_model::{Duration, Service, System, Task};
 use layland_policy::{Registry, RequestId};
 use std::sync::Arc;
 
@@ -85,10 +85,10 @@ fn an_entry_has_the_budget_of_its_answer() {
     let mut table = AnswerTable::new(1, 3);
     assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
     let (after, next) = (job(0, 0), Some(job(1, 0)));
-    let follows = Successor { after, next, budget: Some(Service::from_ms(3)) };
+    let follows = Successor { after, next, budget: Some(Duration::from_ms(3)) };
     assert_eq!(table.successor(CpuId(0)), Some(follows));
     let takes = Some((CpuId(0), Some(job(0, 0))));
-    let wakes = Wake { job: job(2, 0), takes, budget: Some(Service::from_ms(1)) };
+    let wakes = Wake { job: job(2, 0), takes, budget: Some(Duration::from_ms(1)) };
     assert_eq!(table.wake(TaskId(2)), Some(wakes));
 }
 

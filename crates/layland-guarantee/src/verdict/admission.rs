@@ -4,6 +4,7 @@ use layland_analysis::deadline::admission::{self as bandwidth, Limit, Terms};
 use layland_analysis::{Finding, Refusal, Verdict};
 use layland_model::{Algorithm, Rate, System};
 use layland_policy::deadline::KernelOptions;
+use layland_policy::deadline::price::Arith;
 
 /// Checks admission control with the limit of the policy, or with the default one. If the policy
 /// turns it off, the kernel does not check, and a *no* becomes *unknown*.
@@ -22,6 +23,8 @@ pub(super) fn admission(
     let mut finding = if semi_partitioned {
         let (throttle_cost, needs_slack) = (options.throttle_cost, options.needs_slack);
         bandwidth::semi_partitioned_on(system, &Terms { limit, throttle_cost, needs_slack })
+    } else if options.adds_up_capacities && options.arith == Arith::Kernel && differ(system) {
+        bandwidth::kernel_by_capacity(system, &limit)
     } else if options.adds_up_capacities {
         bandwidth::global_by_capacity(system, &limit)
     } else {
@@ -31,4 +34,9 @@ pub(super) fn admission(
         finding.verdict = Verdict::Unknown;
     }
     Ok(finding)
+}
+
+/// Returns true if the speeds of the CPUs differ, so that the kernel counts their capacities.
+fn differ(system: &System) -> bool {
+    system.speed_of(&system.platform.all_cpus()).is_none()
 }

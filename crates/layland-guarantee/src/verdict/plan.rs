@@ -10,7 +10,7 @@ use crate::memo::{Known, Memo};
 use crate::placed::placed_anew;
 use crate::seen::Seen;
 use crate::timed::in_time;
-use crate::views::{self, Answers, Bounds, View, algorithms};
+use crate::views::{self, Answers, Bounds, IN_TIME, View, algorithms};
 use layland_analysis::overheads::{Inflated, inflate_placed};
 use layland_analysis::{Finding, Subject, Verdict, catalogue};
 use layland_model::{
@@ -181,9 +181,6 @@ impl<'a> Plan<'a> {
         })
     }
 }
-
-/// The change to a system whose tasks count in time.
-const IN_TIME: &str = "execution times count as the time that they take at the speeds of the CPUs";
 
 /// Returns the set for tests about any scheduler.
 fn known_in_time<'a>(system: &Cow<'a, System>) -> Cow<'a, System> {

@@ -219,7 +219,11 @@ impl Refusal {
             Refusal::OnMiss { .. } => {
                 "say on_miss = \"continue\", or let the dispatcher run it: --engine fifo"
             }
-            Refusal::Speeds => "leave the speeds out",
+            // The kernel counts budgets in the work of the fastest CPU.
+            Refusal::Speeds => {
+                "leave the speeds out; for a thread that is tied to a CPU of capacity k (of 1024), declare a time that \
+                 was measured there as ceil(C k / 1024), or it reserves 1024 / k times as much as it needs"
+            }
             Refusal::ShorterThanTicks { .. } => {
                 "stretch the times of the set, enable HRTICK_DL, or say --force"
             }

@@ -4,12 +4,12 @@ use super::shared::NO_BUDGET;
 use super::threads::ExtThreads;
 use super::work::Work;
 use layland_engine::ahead::AnswerTable;
-use layland_model::{Index, Service};
+use layland_model::{Duration, Index};
 use std::sync::atomic::Ordering;
 
 /// Converts a budget to the mechanism's format. At least 1, because no CPU runs a thread with
 /// budget 0.
-fn budget(granted: Option<Service>) -> u64 {
+fn budget(granted: Option<Duration>) -> u64 {
     granted.map_or(NO_BUDGET, |granted| granted.ns().max(1) as u64)
 }
 

@@ -6,7 +6,7 @@
 //! CPU, and the timers. It does not check the order of the events of one instant.
 
 use layland_model::{
-    Behaviour, Change, CpuId, CpuMap, Duration, Index, JobId, OnMiss, RequestKind, Service, System,
+    Behaviour, Change, CpuId, CpuMap, Duration, Index, JobId, OnMiss, RequestKind, System,
     TIME_LIMIT, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, AfterJob, Event, Needs, Progress, RequestId, Schedules};
@@ -281,12 +281,10 @@ impl<'a> Contract<'a> {
     }
 
     /// Returns the time at which a budget that is granted now ends. A policy that schedules threads
-    /// counts the time since `Run`. Other policies receive measurements, and CPUs of other speeds
-    /// take a different time; then the end is unknown.
-    fn grants(&self, budget: Option<Service>) -> Time {
-        let by_time =
-            self.needs.schedules == Schedules::Threads && self.system.platform.is_unit_speed();
-        let budget = budget.filter(|_| by_time).map(Service::at_unit_speed);
+    /// counts the time since `Run`. Other policies receive measurements; then the end is unknown.
+    fn grants(&self, budget: Option<Duration>) -> Time {
+        let by_time = self.needs.schedules == Schedules::Threads;
+        let budget = budget.filter(|_| by_time);
         // A damaged log may have any budget, so the sum must not overflow.
         budget.map_or(Time::NEVER, |budget| self.now.saturating_add(budget))
     }

@@ -11,7 +11,7 @@ pub mod replay;
 pub mod servers;
 pub mod trace;
 
-use layland_model::{CpuId, Index, JobId, Service, Speed, Task, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, Task, TaskId, Time};
 use layland_policy::{AfterJob, Note, Refusal, RequestId, TimerId};
 pub use program::Program;
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,7 @@ pub enum Entry {
         cpu: CpuId,
         job: JobId,
         #[serde(skip_serializing_if = "Option::is_none")]
-        budget: Option<Service>,
+        budget: Option<Duration>,
     },
     Idle {
         cpu: CpuId,

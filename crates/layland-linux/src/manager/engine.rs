@@ -90,7 +90,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         self.note(Entry::Decide { actions: count, cost_ns });
     }
 
-    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
+    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Duration>) {
         let id = job.task;
         match self.thread(id).want {
             Some(from) if from == cpu => {}
@@ -107,11 +107,11 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         self.thread_mut(id).has_run = true;
         let stays = self.cpus[cpu].task == Some(id);
         let from = (stays && budget.is_some()).then(|| self.used_now(id));
-        let end = budget.map(|budget| Duration::from_ns(budget.ns()));
         let run = &mut self.cpus[cpu];
         run.budget = budget;
         run.budget_from = from;
-        run.budget_end = end.map_or(Time::NEVER, |end| self.ledger.now.saturating_add(end));
+        run.budget_end =
+            budget.map_or(Time::NEVER, |budget| self.ledger.now.saturating_add(budget));
     }
 
     fn idle(&mut self, cpu: CpuId) {

@@ -53,7 +53,7 @@ use carrier::Carrier;
 use layland_engine::ahead::{AnswerTable, Situation};
 use layland_engine::streams::Stream;
 use layland_engine::{Ledger, rounds};
-use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
+use layland_model::{CpuId, CpuMap, Duration, JobId, System, TaskId, Time};
 use layland_policy::Policy;
 use layland_trace::Job;
 use monitor::Timers;
@@ -94,7 +94,7 @@ pub(crate) struct CpuRun {
     pub want: Option<TaskId>,
     /// True if its job has reported its end, in this round.
     ended: bool,
-    budget: Option<Service>,
+    budget: Option<Duration>,
     budget_end: Time,
     /// The execution time of the job when the budget was granted; `None` until it is known.
     budget_from: Option<i64>,

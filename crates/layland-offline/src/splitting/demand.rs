@@ -95,10 +95,14 @@ impl Cpu {
         self.sum.cmp_sum(&other.sum)
     }
 
+    /// Returns the share of the CPU that is left, exactly.
+    pub(super) fn left(&self) -> Rate {
+        &Rate::ONE - &self.sum.exact()
+    }
+
     /// Returns the maximum time that a task of this period can get here in each period.
     pub(super) fn room(&self, period: i64) -> i64 {
-        let left = &Rate::ONE - &self.sum.exact();
-        (&left * &Rate::whole(period)).floor().map_or(0, |room| room.clamp(0, period))
+        (&self.left() * &Rate::whole(period)).floor().map_or(0, |room| room.clamp(0, period))
     }
 
     /// Returns true if EDF meets all deadlines with this additional load.
@@ -199,7 +203,7 @@ fn is_met<I: Iterator<Item = SporadicLoad>>(all: impl Fn() -> I, longest: i64) -
 }
 
 /// Returns the largest number from 1 to `most` that fits, by bisection; 0 if none fits.
-fn largest(most: i64, fits: impl Fn(i64) -> bool) -> i64 {
+pub(super) fn largest(most: i64, fits: impl Fn(i64) -> bool) -> i64 {
     let (mut fitting, mut above) = (0, most.max(0).saturating_add(1));
     while above - fitting > 1 {
         let middle = fitting + (above - fitting) / 2;

@@ -1,7 +1,7 @@
 //! Cases that the twins of the test kit do not cover: long times, full CPUs, many CPUs.
 
 use super::*;
-use layland_model::Task;
+use layland_model::{Service, Task};
 
 fn system(cpus: usize, tasks: &[(i64, i64, i64)]) -> System {
     let task = |(index, &(wcet, deadline, period)): (usize, &(i64, i64, i64))| {

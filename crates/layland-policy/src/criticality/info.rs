@@ -4,7 +4,7 @@ use super::edf_vd::{DEADLINES, deadlines, edf_vd};
 use super::offline::{AMC_ORDERS, SMC_ORDERS, amc, cms, ocbp, order, plrs, pt, rms, smc, zss};
 use crate::Policy;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
-use crate::shell::groups::{self, UNIT_SPEED};
+use crate::shell::groups;
 use layland_model::{
     AdaptiveOrder, Algorithm, Citation, CutOffOrder, DeadlineChoice, Protection, System,
 };
@@ -32,7 +32,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             }
         };
         PolicyInfo::new(name, title, summary, build)
-            .refusing([MODEL, REJECTED, UNIT_SPEED])
+            .refusing([MODEL, REJECTED])
             .breaking_ties(ties)
             .with_options(own.into_iter().chain([groups::fit(), sort(name)]))
     };

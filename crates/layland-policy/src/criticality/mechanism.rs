@@ -28,7 +28,7 @@
 use super::order::Order;
 use crate::shell::Alarm;
 use crate::{Action, Note, State};
-use layland_model::{CpuId, Criticality, JobId, Service, System, TaskId, Time};
+use layland_model::{CpuId, Criticality, Duration, JobId, Service, System, TaskId, Time};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Debug;
 
@@ -471,8 +471,8 @@ impl<M: Mechanism> Processor<M> {
             Some((member, job, limit)) => {
                 let runs = Some((member, job.id));
                 if self.running != runs || self.limit != limit {
-                    let budget = limit.map(|limit| Service::from_ns((limit - job.executed).max(0)));
-                    actions.push(Action::Run { cpu, job: job.id, budget });
+                    let left = |limit: i64| Duration::from_ns((limit - job.executed).max(0));
+                    actions.push(Action::Run { cpu, job: job.id, budget: limit.map(left) });
                 }
                 (self.running, self.limit) = (runs, limit);
             }

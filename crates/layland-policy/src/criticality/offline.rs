@@ -4,9 +4,9 @@
 use super::PerCpu;
 use super::amc::Adaptive;
 use super::indicator::OwnOverrun;
-use super::mechanism::Mechanism;
+use super::mechanism::{Mechanism, Member};
 use super::ocbp::{Recomputed, Releases};
-use super::placing::{Accepts, Fits, Known, Placed, place};
+use super::placing::{Accepts, Fits, Known, Placed, Timed, place};
 use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
@@ -14,7 +14,7 @@ use super::zss::{Late, ZeroSlack};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Policy, Refusal};
 use layland_model::{
-    AdaptiveOrder, Behaviour, CpuSet, CutOffOrder, Duration, Index, Rate, System, TaskId,
+    AdaptiveOrder, Behaviour, CpuId, CpuSet, CutOffOrder, Duration, Index, System, TaskId,
 };
 use layland_offline::criticality::growing::{self, CutOff, Growing};
 use layland_offline::criticality::period_transformation::Cut;
@@ -314,26 +314,22 @@ pub(super) fn build<M: Mechanism>(
     fits: Fits<impl Accepts>,
     plan: impl Fn(&MixedSet) -> Result<MechanismPlan<M>, String>,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
-    let slow = system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE);
-    if let Some((cpu, speed)) = slow {
-        return Err(Refusal::invalid(format!(
-            "{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}"
-        ))
-        .into());
-    }
-    let mut all = None;
-    if !system.tasks.is_empty() {
-        // An invalid task is invalid on every CPU, so check all tasks at once.
-        let set = MixedSet::of_system(system).map_err(|error| {
+    // An invalid task is invalid on every CPU, so check all tasks at once.
+    let set_of = |tasks: &System| -> Result<Option<MixedSet>, SystemRefusal> {
+        if tasks.tasks.is_empty() {
+            return Ok(None);
+        }
+        let set = MixedSet::of_system(tasks).map_err(|error| {
             let task = match &error {
                 MixedError::Task { task, .. } => Some(*task),
                 MixedError::NoTask | MixedError::Levels(_) | MixedError::TwoLevelsOnly(_) => None,
             };
             SystemRefusal { task, ..invalid(name, &error).into() }
         })?;
-        all = Some(set);
-    }
-    let Placed { cpu_of, accepted } = place(name, system, options, all.as_ref(), &fits)?;
+        Ok(Some(set))
+    };
+    let timed = Timed::of(name, system, set_of)?;
+    let Placed { cpu_of, accepted } = place(name, system, options, &timed, &fits)?;
     // The placement implies acceptance, and the rule contains nothing else.
     let needs_no_plan = options.is_for_its_rule() && accepted && fits.is_sound();
     let mut guaranteed = CpuSet::new();
@@ -351,7 +347,8 @@ pub(super) fn build<M: Mechanism>(
             }
             return Ok(idle.clone());
         }
-        let set = MixedSet::of_tasks(system, tasks).map_err(|error| invalid(name, &error))?;
+        let set =
+            MixedSet::of_tasks(timed.on(cpu), tasks).map_err(|error| invalid(name, &error))?;
         let plan = plan(&set).map_err(|why| {
             Refusal::busy(format!("{name} cannot schedule the tasks of CPU {cpu}: {why}"))
         })?;
@@ -360,7 +357,8 @@ pub(super) fn build<M: Mechanism>(
         }
         Ok(plan.mechanism)
     };
-    let mut policy = PerCpu::new(name, system, &cpu_of, make)?;
+    let member = |cpu: CpuId, task: TaskId| Member::of(timed.on(cpu), task);
+    let mut policy = PerCpu::with_members(name, system, &cpu_of, member, make)?;
     policy.guarantee(guaranteed);
     Ok(Box::new(policy))
 }

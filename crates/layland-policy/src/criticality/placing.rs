@@ -11,6 +11,9 @@
 //! there, and if this is true of all tasks, the analysis runs only if the mechanism itself needs
 //! it.
 //!
+//! On a CPU of another speed than 1 the tasks count in the [time](layland_model::System::time_view) of
+//! that CPU, at every level. The rest of a CPU is compared in work, as when other policies pack.
+//!
 //! An analysis remembers what it knows of the tasks of a CPU: the proof that they are accepted, to which
 //! most tasks are added (`layland_offline::criticality::growing`), and the reason of its last refusal, which is
 //! tested first: successive tasks are alike, and so are the reasons why they do not fit. Answers do not
@@ -19,11 +22,12 @@
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups;
-use layland_model::{CpuId, Criticality, Index, Rate, RateSum, System, TaskId, TaskMap};
+use layland_model::{CpuId, Criticality, Index, Rate, RateSum, Speed, System, TaskId, TaskMap};
 use layland_offline::criticality::growing::Grows;
 use layland_offline::criticality::{MixedSet, fjp};
 use layland_offline::packing::{Unfill, balanced, first_accepted, stands_for};
 use layland_offline::{Bins, Heuristic};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 
@@ -115,11 +119,81 @@ impl<A> Fits<A> {
     }
 }
 
+/// The tasks in the time of each CPU.
+pub(super) struct Timed<'a> {
+    /// The speeds of the CPUs, each with the tasks in its time, and with these as a set if they are
+    /// one.
+    classes: Vec<(Speed, Cow<'a, System>, Option<MixedSet>)>,
+    class_of: Vec<usize>,
+}
+
+impl<'a> Timed<'a> {
+    /// Returns the tasks of a system in the time of its CPUs; `set_of` makes them a set.
+    pub(super) fn of(
+        name: &str,
+        system: &'a System,
+        set_of: impl Fn(&System) -> Result<Option<MixedSet>, SystemRefusal>,
+    ) -> Result<Timed<'a>, SystemRefusal> {
+        let mut timed = Timed { classes: Vec::new(), class_of: Vec::new() };
+        for &speed in system.platform.speeds.values() {
+            let known = timed.classes.iter().position(|&(other, ..)| other == speed);
+            let class = match known {
+                Some(class) => class,
+                None => {
+                    let tasks = at_speed(name, system, speed)?;
+                    let set = set_of(&tasks)?;
+                    timed.classes.push((speed, tasks, set));
+                    timed.classes.len() - 1
+                }
+            };
+            timed.class_of.push(class);
+        }
+        Ok(timed)
+    }
+
+    /// Returns the tasks in the time of a CPU.
+    pub(super) fn on(&self, cpu: CpuId) -> &System {
+        &self.classes[self.class_of[cpu.index()]].1
+    }
+
+    fn set(&self, bin: usize) -> &MixedSet {
+        let (.., set) = &self.classes[self.class_of[bin]];
+        set.as_ref().expect("there are tasks")
+    }
+
+    /// Returns the density of a task on a CPU, in work.
+    fn density(&self, bin: usize, task: TaskId) -> Rate {
+        let (speed, tasks, _) = &self.classes[self.class_of[bin]];
+        let density = tasks.tasks[task].density();
+        if *speed == Speed::UNIT { density } else { &density * &speed.rate() }
+    }
+}
+
+/// Returns a system with its tasks in the time of a CPU of this speed.
+fn at_speed<'a>(
+    name: &str,
+    system: &'a System,
+    speed: Speed,
+) -> Result<Cow<'a, System>, SystemRefusal> {
+    if speed == Speed::UNIT {
+        return Ok(Cow::Borrowed(system));
+    }
+    let mut timed = system.clone();
+    for (id, task) in system.tasks.iter() {
+        timed.tasks[id] = task.at_speed(speed).ok_or_else(|| {
+            let task = &task.name;
+            let why = format!("{name}: the times of task `{task}` at speed {speed} are too long");
+            Refusal::invalid(why).about(id)
+        })?;
+    }
+    Ok(Cow::Owned(timed))
+}
+
 /// The CPUs and their tasks during the placement.
 struct Processors<'a, A> {
     system: &'a System,
     /// All tasks.
-    all: &'a MixedSet,
+    all: &'a Timed<'a>,
     fits: &'a Fits<A>,
     tasks: Vec<Vec<TaskId>>,
     /// The knowledge of the analysis about each CPU.
@@ -132,10 +206,11 @@ struct Processors<'a, A> {
 }
 
 impl<A> Processors<'_, A> {
-    /// Returns the minimum needs of a task at each level.
-    fn shares_of(&self, task: TaskId) -> impl Iterator<Item = u128> + '_ {
-        let levels = 0..self.all.levels() as u8;
-        levels.map(move |level| self.all.share(task, Criticality(level)))
+    /// Returns the minimum needs of a task at each level, on a CPU.
+    fn shares_of(&self, bin: usize, task: TaskId) -> impl Iterator<Item = u128> + '_ {
+        let all = self.all.set(bin);
+        let levels = 0..all.levels() as u8;
+        levels.map(move |level| all.share(task, Criticality(level)))
     }
 }
 
@@ -149,13 +224,13 @@ impl<A: Accepts> Bins for Processors<'_, A> {
             return false;
         }
         let full = |(taken, more): (&u128, u128)| taken + more > MixedSet::ONE;
-        if self.fits.by_level && self.shares[bin].iter().zip(self.shares_of(task)).any(full) {
+        if self.fits.by_level && self.shares[bin].iter().zip(self.shares_of(bin, task)).any(full) {
             return false;
         }
         let (together, part) = &mut *self.together.borrow_mut();
         together.clone_from(&self.tasks[bin]);
         together.push(task);
-        part.become_part(self.all, together);
+        part.become_part(self.all.set(bin), together);
         let known = &mut self.known[bin].borrow_mut();
         known.asked = Some(item);
         (self.fits.accepts)(part, known)
@@ -165,22 +240,22 @@ impl<A: Accepts> Bins for Processors<'_, A> {
     }
     fn put(&mut self, bin: usize, item: usize) {
         let task = TaskId::from_index(item);
-        let shares: Vec<u128> = self.shares_of(task).collect();
+        let shares: Vec<u128> = self.shares_of(bin, task).collect();
         self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken += more);
         self.tasks[bin].push(task);
         self.known[bin].get_mut().put(item);
-        self.loads[bin].add(&self.system.tasks[task].density());
+        self.loads[bin].add(&self.all.density(bin, task));
     }
 }
 
 impl<A: Accepts> Unfill for Processors<'_, A> {
     fn take(&mut self, bin: usize, item: usize) {
         let task = TaskId::from_index(item);
-        let shares: Vec<u128> = self.shares_of(task).collect();
+        let shares: Vec<u128> = self.shares_of(bin, task).collect();
         self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken -= more);
         self.tasks[bin].pop();
         self.known[bin].get_mut().forget();
-        self.loads[bin].take(&self.system.tasks[task].density());
+        self.loads[bin].take(&self.all.density(bin, task));
     }
 }
 
@@ -196,7 +271,7 @@ pub(super) fn place(
     name: &str,
     system: &System,
     options: &PolicyOptions,
-    all: Option<&MixedSet>,
+    all: &Timed<'_>,
     fits: &Fits<impl Accepts>,
 ) -> Result<Placed, SystemRefusal> {
     if let Some(groups) = groups::given(name, system, options)? {
@@ -208,9 +283,9 @@ pub(super) fn place(
         return Ok(Placed { cpu_of, accepted: false });
     }
     let heuristic = groups::heuristic(options)?;
-    let Some(all) = all else {
+    if system.tasks.is_empty() {
         return Ok(Placed { cpu_of: TaskMap::default(), accepted: true });
-    };
+    }
     let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
     let by_criticality = match options.text("sort") {
         Some(sort) => sort == "criticality",
@@ -225,15 +300,25 @@ pub(super) fn place(
         order
     };
     let cpus = system.platform.cpu_count();
+    let fastest = system.platform.fastest().rate();
+    // A CPU that is slower than the fastest one starts with the difference as its load.
+    let mut lacks = vec![RateSum::default(); cpus];
+    for (load, speed) in lacks.iter_mut().zip(system.platform.speeds.values()) {
+        let lack = &fastest - &speed.rate();
+        if lack > Rate::ZERO {
+            load.add(&lack);
+        }
+    }
+    let levels = system.levels.count();
     let empty = || Processors {
         system,
         all,
         fits,
         tasks: vec![Vec::new(); cpus],
         known: (0..cpus).map(|_| RefCell::default()).collect(),
-        loads: vec![RateSum::default(); cpus],
-        shares: vec![vec![0; all.levels()]; cpus],
-        together: RefCell::new((Vec::new(), all.clone())),
+        loads: lacks.clone(),
+        shares: vec![vec![0; levels]; cpus],
+        together: RefCell::new((Vec::new(), all.set(0).clone())),
     };
     let by_task =
         |bins: Vec<usize>| bins.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into();

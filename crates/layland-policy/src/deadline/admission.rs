@@ -2,17 +2,20 @@
 //!
 //! (1) The threads of a cluster have at most `limit` times the number of its CPUs (the sum of their
 //!     speeds, if a policy takes these into account). (2) The threads that may use one CPU only
-//!     have at most `limit` on each CPU. Equality is accepted; all sums are exact. The bandwidth that
-//!     a CPU has reserved for ordinary threads (`fair`) counts in both.
+//!     have at most `limit` on each CPU. Equality is accepted. The bandwidth that a CPU has reserved for
+//!     ordinary threads (`fair`) counts in both. Sums are exact; where the speeds count with the
+//!     kernel's arithmetic, (1) is in its integers ([`layland_model::capacity`]).
 //!
 //! (3) With `slack=on`, a thread that migrates leaves more of its period than a forced throttle
-//!     costs: `Q + throttle_cost < T`. If it is late, each of its jobs makes up for `T - Q`, less
-//!     that cost.
+//!     costs: `Q + throttle_cost < T`, with the time of `Q` on the fastest CPU that the thread may
+//!     use. If it is late, each of its jobs makes up for `T - Q`, less that cost.
 
 use super::options::KernelOptions;
+use super::price::Arith;
 use super::runqueues::RunQueues;
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
+use layland_model::capacity::{self, beside_fair};
 use layland_model::{CpuId, CpuMap, CpuSet, Duration, Rate, RateSum, TaskId};
 
 pub(crate) fn limit() -> OptionInfo {
@@ -45,6 +48,8 @@ pub(crate) struct Admission {
     slack: Option<Duration>,
     clusters: Vec<RateSum>,
     partitioned: CpuMap<RateSum>,
+    /// The sums of the clusters in units of the kernel, where these decide.
+    in_units: Option<Vec<u64>>,
 }
 
 impl Admission {
@@ -56,6 +61,29 @@ impl Admission {
             slack: options.needs_slack.then_some(options.throttle_cost),
             clusters: vec![RateSum::default(); rq.clusters.len()],
             partitioned: CpuMap::filled(RateSum::default(), rq.curr.len()),
+            in_units: (rq.knows_speeds() && rq.arith() == Arith::Kernel)
+                .then(|| vec![0; rq.clusters.len()]),
+        }
+    }
+
+    /// Returns true if the threads of a cluster and this much more are within the limit on these CPUs.
+    fn are_within(
+        &self,
+        rq: &RunQueues,
+        limit: &Rate,
+        cluster: usize,
+        more: &Rate,
+        cpus: &CpuSet,
+    ) -> bool {
+        match &self.in_units {
+            Some(totals) => {
+                let speed = |cpu| capacity::of_speed(rq.speed_of(cpu));
+                let capacity = cpus.iter().map(speed).sum();
+                let [more, limit, fair] = [more, limit, &self.fair].map(capacity::units);
+                let bound = beside_fair(limit, fair, cpus.len(), capacity);
+                totals[cluster].saturating_add(more) <= bound
+            }
+            None => self.clusters[cluster].fits(more, &self.bound(rq, limit, cpus)),
         }
     }
 
@@ -76,15 +104,15 @@ impl Admission {
 
     fn cluster_fits(&self, rq: &RunQueues, cluster: usize, u: &Rate) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        let bound = self.bound(rq, limit, &rq.clusters[cluster]);
-        if self.clusters[cluster].fits(u, &bound) {
+        let cpus = &rq.clusters[cluster];
+        if self.are_within(rq, limit, cluster, u, cpus) {
             return Ok(());
         }
         Err(Refusal::busy(format!(
             "admission control, condition (1): the tasks of cluster {cluster} have a utilization of {:.3} and \
              may have {:.3}, the limit times its CPUs{}; {:.3} more do not fit",
             self.clusters[cluster].to_f64(),
-            bound.to_f64(),
+            self.bound(rq, limit, cpus).to_f64(),
             self.less_fair(),
             u.to_f64(),
         )))
@@ -110,7 +138,9 @@ impl Admission {
         let Some(cost) = self.slack.filter(|_| self.limit.is_some()) else { return Ok(()) };
         let thread = &rq.threads[p];
         let (budget, period, _) = thread.server.parameters();
-        let left = period - budget.at_unit_speed();
+        let takes = thread.mask.iter().map(|cpu| rq.speed_of(cpu).time_for(budget)).min();
+        // A slow CPU may need longer than a period.
+        let left = (period - takes.unwrap_or(budget.at_unit_speed())).max(Duration::ZERO);
         if !thread.migrates || left > cost {
             return Ok(());
         }
@@ -156,7 +186,7 @@ impl Admission {
         cpus: &CpuSet,
     ) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        if self.clusters[cluster].fits(&Rate::ZERO, &self.bound(rq, limit, cpus)) {
+        if self.are_within(rq, limit, cluster, &Rate::ZERO, cpus) {
             return Ok(());
         }
         let cpus = cpus.len();
@@ -171,6 +201,9 @@ impl Admission {
     pub(crate) fn add(&mut self, rq: &RunQueues, p: TaskId) {
         let thread = &rq.threads[p];
         self.clusters[thread.cluster].add(&thread.u);
+        if let Some(totals) = &mut self.in_units {
+            totals[thread.cluster] += capacity::units(&thread.u);
+        }
         if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
             self.partitioned[cpu].add(&thread.u);
         }
@@ -180,6 +213,9 @@ impl Admission {
     pub(crate) fn remove(&mut self, rq: &RunQueues, p: TaskId) {
         let thread = &rq.threads[p];
         self.clusters[thread.cluster].remove(&thread.u);
+        if let Some(totals) = &mut self.in_units {
+            totals[thread.cluster] -= capacity::units(&thread.u);
+        }
         if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
             self.partitioned[cpu].remove(&thread.u);
         }

@@ -14,7 +14,7 @@
 //!   the sum of the speeds of the CPUs, as if a thread could run on several at a time (Defect 3). A
 //!   thread goes to a free CPU that is fast enough for it, `speed * D >= Q`, or else to the fastest
 //!   free one; at a wake-up it also looks for one if its own CPU is too slow. Without a free CPU,
-//!   speeds have no influence. The kernel compares in 1024ths.
+//!   speeds have no influence. With `arith=kernel` both compare in its units, as Linux since 6.0.
 //! - Parameters and, with admission control off, affinities change in the middle of a period
 //!   (Examples 1, 3 and 7). The effect on the server depends on the version (`kernel.rs`).
 //!

@@ -2,10 +2,10 @@
 
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
-use layland_model::{Duration, Rate, Speed};
+use layland_model::{Duration, Rate, Speed, capacity};
 
 /// The binary logarithm of the kernel's unit of bandwidth: it counts in multiples of 2^-20.
-pub(super) const BW_SHIFT: u32 = 20;
+pub(super) const BW_SHIFT: u32 = capacity::BANDWIDTH_SHIFT;
 
 pub(crate) fn arith() -> OptionInfo {
     OptionInfo::new(
@@ -35,7 +35,7 @@ impl Arith {
 
 /// Returns the kernel's `to_ratio`: `runtime / period` in units of 2^-20, rounded down.
 pub(crate) fn to_ratio(period: i64, runtime: i64) -> i64 {
-    ((i128::from(runtime) << BW_SHIFT) / i128::from(period)) as i64
+    capacity::bandwidth(runtime.unsigned_abs(), period.unsigned_abs()) as i64
 }
 
 /// The amount of budget that a nanosecond on a CPU costs.
@@ -66,10 +66,9 @@ impl Price {
             (true, _) => Price::Unit,
             (false, Arith::Exact) => Price::Exact(speed.rate()),
             // The kernel has capacities of CPUs in multiples of 1/1024.
-            (false, Arith::Kernel) => Price::Scaled {
-                by: (speed.numerator() * 1024 / speed.denominator()) as u64,
-                shift: 10,
-            },
+            (false, Arith::Kernel) => {
+                Price::Scaled { by: capacity::of_speed(speed), shift: capacity::CAPACITY_SHIFT }
+            }
         }
     }
 

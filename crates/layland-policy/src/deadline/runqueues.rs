@@ -104,6 +104,8 @@ pub(crate) struct RunQueues {
     need: CpuSet,
     online: CpuSet,
     speeds: CpuMap<Speed>,
+    /// True if a nanosecond of some CPU is a fraction of one of work, or several.
+    has_other_speeds: bool,
     /// True if a server that is used up continues at once with its next deadline.
     pub(crate) postpones: bool,
     /// The time for which a late server that is throttled stays away.
@@ -165,6 +167,7 @@ impl RunQueues {
             need: CpuSet::new(),
             online: CpuSet::new(),
             speeds: system.platform.speeds.clone(),
+            has_other_speeds: !system.platform.is_unit_speed(),
             knows_speeds: false,
             postpones: false,
             throttle_cost: Duration::ZERO,

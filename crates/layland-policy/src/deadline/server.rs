@@ -47,7 +47,7 @@
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::price::{Amount, Arith, Price, Rest, to_ratio};
-use layland_model::{Duration, Rate, Service, Speed, Time};
+use layland_model::{Duration, Rate, Service, Time};
 
 /// The state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,25 +143,15 @@ impl Server {
             (Amount::Exact(q), Rest::Counts) => **q <= Rate::ZERO,
         }
     }
-    /// Returns the work for which a CPU of this speed must run the thread at this price; at least 1
-    /// ns.
+    /// Returns the time for which a CPU must run the thread at this price; at least 1 ns.
     #[inline]
-    pub fn grant(&self, price: &Price, speed: Speed) -> Service {
-        let work = match self.rest {
+    pub fn grant(&self, price: &Price) -> Duration {
+        let time = match self.rest {
             Rest::IsKept => self.budget().ns(),
-            Rest::Counts if speed == Speed::UNIT => price.lasts(&self.q),
-            Rest::Counts => {
-                let length = price.lasts(&self.q);
-                let work = &Rate::whole(length) * &speed.rate();
-                let whole = work.floor().unwrap_or(layland_model::TIME_LIMIT);
-                // A CPU reports whole units of work: if none ends at that time, take the next one,
-                // and pay back the overrun.
-                let ends_then = speed.time_for(Service::from_ns(whole)).ns() == length;
-                if ends_then { whole } else { work.ceil().unwrap_or(whole) }
-            }
+            Rest::Counts => price.lasts(&self.q),
         };
         // An engine that reports late may find less than a nanosecond: grant one.
-        Service::from_ns(work.max(1))
+        Duration::from_ns(time.max(1))
     }
     /// Returns the first whole nanosecond that is not before `d - q T / Q`.
     pub fn zero_lag(&self) -> Time {

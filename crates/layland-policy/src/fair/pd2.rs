@@ -41,7 +41,7 @@
 
 use super::parts::{FairPart, Frame, NEVER, Parts, PlannedTime, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
-use super::preparation::{Deadlines, Releases, SPORADIC, takes};
+use super::preparation::{Deadlines, Releases, SPORADIC, takes, takes_unit_speeds};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::{Count, Refusal, State};
@@ -106,6 +106,7 @@ pub fn slots(
     early: bool,
 ) -> Result<(Slots, Anchors), SystemRefusal> {
     let name = if early { "er-pd2" } else { "pd2" };
+    takes_unit_speeds(name, system)?;
     takes(name, system, Releases::Separated, Deadlines::Any)?;
     let anchors = [("slots", Anchors::OnBoundaries), ("anywhere", Anchors::Anywhere)];
     let anchors = options.one_of("releases", &anchors)?.unwrap_or_default();

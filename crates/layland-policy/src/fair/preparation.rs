@@ -47,8 +47,16 @@ pub struct Prepared {
     pub rates: Vec<Rate>,
 }
 
-/// Checks that a policy that plans with all CPUs supports the CPUs and each of the tasks of a valid
-/// system.
+/// Checks that every CPU has unit speed.
+pub(super) fn takes_unit_speeds(name: &str, system: &System) -> Result<(), SystemRefusal> {
+    let other = system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE);
+    let Some((cpu, speed)) = other else { return Ok(()) };
+    let why = format!("{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}");
+    Err(Refusal::invalid(why).into())
+}
+
+/// Checks that a policy that plans with all CPUs supports the clusters and each of the tasks of a
+/// valid system.
 pub(crate) fn takes(
     name: &str,
     system: &System,
@@ -56,14 +64,7 @@ pub(crate) fn takes(
     deadlines: Deadlines,
 ) -> Result<(), SystemRefusal> {
     let separated = releases == Releases::Separated;
-    if let Some((cpu, speed)) =
-        system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE)
-    {
-        return Err(Refusal::invalid(format!(
-            "{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}"
-        ))
-        .into());
-    }
+    let fastest = system.platform.fastest().rate();
     if let [_, _, ..] = system.platform.clusters.as_slice() {
         return Err(Refusal::not_permitted(format!(
             "{name} schedules all CPUs together, and the platform has {} clusters",
@@ -119,7 +120,7 @@ pub(crate) fn takes(
                 )).about(id));
             }
         }
-        if task.utilization() > Rate::ONE {
+        if task.utilization() > fastest {
             return Err(Refusal::busy(format!(
                 "task `{who}` needs {} in every {}: more than a CPU has",
                 task.own_wcet(),
@@ -137,6 +138,7 @@ pub(super) fn prepare(
     system: &System,
     releases: Releases,
 ) -> Result<Prepared, SystemRefusal> {
+    takes_unit_speeds(name, system)?;
     takes(name, system, releases, Deadlines::Implicit)?;
     let cpus = system.platform.cpu_count();
     let total = system.utilization();

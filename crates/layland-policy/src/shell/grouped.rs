@@ -201,6 +201,16 @@ impl<S: Scheduler> Grouped<S> {
         self
     }
 
+    /// Gives every scheduler the CPUs of its group before the start.
+    #[must_use]
+    pub(crate) fn knowing_their_cpus(mut self, know: impl Fn(&mut S, &CpuSet)) -> Self {
+        let of_all: Vec<CpuSet> = self.cpus_and_tasks().map(|(cpus, _)| cpus).collect();
+        for (group, cpus) in self.groups.iter_mut().zip(&of_all) {
+            know(&mut group.scheduler, cpus);
+        }
+        self
+    }
+
     /// Returns true if two tasks of a group have the same number.
     fn shares_numbers(&self, numbers: &TaskMap<i64>) -> bool {
         self.groups.iter().any(|group| {

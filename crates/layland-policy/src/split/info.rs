@@ -5,7 +5,7 @@ use super::Split;
 use crate::Refusal;
 use crate::fair::preparation::{Deadlines, Releases, SPORADIC, takes};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
-use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
+use crate::shell::groups::ONE_CLUSTER;
 use layland_model::{
     Algorithm, Behaviour, Citation, Piece, SplitOrder, Splitting, System, TaskMap,
 };
@@ -47,7 +47,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         Values::one_of(SPLITS.map(|(word, _)| word)),
     );
     let finished = |info: PolicyInfo| {
-        info.refusing([ONE_CLUSTER, LATE, SPORADIC, HOG, NO_PLACE, UNIT_SPEED]).breaking_ties(
+        info.refusing([ONE_CLUSTER, LATE, SPORADIC, HOG, NO_PLACE]).breaking_ties(
             "of pieces that are due together the smaller rank comes first, then the task that comes first",
         )
     };

@@ -3,7 +3,7 @@
 use super::Simulator;
 use super::state::NONE;
 use layland_engine::programs::Programs;
-use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, TaskId, Time};
 use layland_policy::Policy;
 use layland_trace::{Recorder, Segment};
 
@@ -54,11 +54,9 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     }
 
     #[inline]
-    pub(super) fn run_job(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
-        let budget_end = match budget {
-            None => Time::NEVER,
-            Some(budget) => self.budget_end(cpu, budget),
-        };
+    pub(super) fn run_job(&mut self, cpu: CpuId, job: JobId, budget: Option<Duration>) {
+        let now = self.ledger.now;
+        let budget_end = budget.map_or(Time::NEVER, |budget| now.saturating_add(budget));
         let from = self.ledger.tasks[job.task].own.cpu;
         // The job stays on its CPU, and only its budget changes.
         if from == cpu.0 {
@@ -82,14 +80,6 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         let end = run.end(own);
         self.ends.set(cpu.index(), end);
         self.dirty.mark(cpu);
-    }
-
-    /// Returns the end of a budget that is granted on a CPU now.
-    fn budget_end(&self, cpu: CpuId, budget: Service) -> Time {
-        let (grains, per_ns) = (self.grains.from(budget), self.cpus[cpu].per_ns);
-        // Rounded up: a budget ends at the first nanosecond at which it is used up.
-        let length = if per_ns == 1 { grains } else { (grains + per_ns - 1) / per_ns };
-        self.ledger.now.saturating_add(Duration::from_ns(length))
     }
 
     /// Updates the segments to the jobs on the CPUs at the end of an instant.

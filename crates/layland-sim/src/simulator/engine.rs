@@ -65,7 +65,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     }
 
     #[inline]
-    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
+    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Duration>) {
         self.run_job(cpu, job, budget);
     }
 

@@ -2,8 +2,8 @@
 
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Criticality, Duration, Levels, OnMiss, Overheads, Resource,
-    ResourceId, Separation, Service, Step, System, Task,
+    Behaviour, CpuId, CpuSet, Criticality, Duration, Levels, OnMiss, Overheads, Rate, Resource,
+    ResourceId, Separation, Service, Speed, Step, System, Task,
 };
 
 fn chance(random: &mut Random, percent: u64) -> bool {
@@ -79,6 +79,15 @@ pub(super) fn set(random: &mut Random) -> System {
     }
     let cpus = cpus as usize;
     let mut system = System::new(cpus, tasks);
+    if chance(random, 20) {
+        // None is fast: the lies make times longer by a nanosecond, which a fast CPU may not notice.
+        let rates = [(1, 1), (1, 2), (2, 3), (223, 500)].map(|(n, d)| Rate::new(n, d));
+        let (is_one, first) = (chance(random, 40), random.below(4));
+        for speed in system.platform.speeds.values_mut() {
+            let at = if is_one { first } else { random.below(4) };
+            *speed = Speed::new(&rates[at as usize]).expect("a small fraction");
+        }
+    }
     if is_mixed {
         system.levels = Levels::new(vec!["low".to_owned(), "high".to_owned()]);
     }

@@ -33,7 +33,7 @@ const STEPS_EACH: u64 = 4;
 const OPTIONS_EACH: u64 = 4;
 
 /// Policies with options whose effects the verifier has to know.
-const WITH_OPTIONS: [&str; 38] = [
+const WITH_OPTIONS: [&str; 40] = [
     "p-edf:fit=wf",
     "p-edf:fit=nf",
     "p-edf:fit=bfd:tie=running",
@@ -56,6 +56,8 @@ const WITH_OPTIONS: [&str; 38] = [
     "dl:ac=on:limit=1/2",
     "dl:grub=on:lend=cpu:umax=19/20",
     "dl:tie=fifo:kernel=6.12",
+    "dl:ac=on:kernel=6.12:arith=kernel:fair=1/30",
+    "dl:ac=on:kernel=6.12:fair=1/30",
     "dl-sp:limit=1/2",
     "dl-sp:grub=on:lend=parallel:umax=9/10",
     "dl-sp:ac=off:exhaust=postpone",

@@ -109,6 +109,7 @@ pub fn run(vector: &Value) -> Verdict {
         Some("fp_server") => servers::run(vector),
         Some("levels_one_cpu" | "levels_global" | "levels_run") => levels::run(vector),
         Some("stretches" | "run_uniform" | "uniform") => speeds::run(vector),
+        Some("dl_capacity" | "dl_fit" | "dl_charge") => speeds::run(vector),
         Some(
             "supply" | "bounded_delay" | "mpr" | "several" | "uniprocessor" | "global"
             | "outer_edf" | "outer_fp" | "design" | "hcbs_ratio" | "hcbs_tree",

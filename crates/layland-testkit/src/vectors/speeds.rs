@@ -1,4 +1,5 @@
-//! Vectors of CPUs of different speeds: `one_cpu`, `stretches`, `run_uniform` and `uniform`.
+//! Vectors of CPUs of different speeds: `one_cpu`, `stretches`, `run_uniform` and `uniform`; and of the
+//! kernel's integers for their capacities: `dl_capacity`, `dl_fit` and `dl_charge`.
 //!
 //! Tasks are `[C, D, T]` in whole units, which stand for nanoseconds; for fixed priorities their order
 //! is the priority.
@@ -11,6 +12,7 @@ use layland_analysis::uniform::{self, OnUniform, Tau, Uniform};
 use layland_analysis::uniprocessor::fixed_priority::response_time;
 use layland_checker::check;
 use layland_guarantee::{AssessOptions, assess};
+use layland_model::capacity::{self, Fit};
 use layland_model::{
     Behaviour, CpuId, Duration, Platform, Preemption, Rate, Resource, ResourceId, Service, Speed,
     Step, System, Task, Time,
@@ -27,6 +29,9 @@ pub(super) fn run(vector: &Value) -> Verdict {
         Some("stretches") => stretches(vector).into(),
         Some("run_uniform") => schedule(vector).into(),
         Some("uniform") => tests(vector).into(),
+        Some("dl_capacity") => capacities(vector).into(),
+        Some("dl_fit") => fits(vector).into(),
+        Some("dl_charge") => charges(vector).into(),
         Some(_) | None => Verdict::Failed("it has no known type".to_owned()),
     }
 }
@@ -251,4 +256,58 @@ fn schedule(vector: &Value) -> Read<()> {
     let late: Vec<Value> =
         late.map(|record| json!([record.job.id.task.0, record.job.id.seq])).collect();
     same("late", &expect["late"], &json!(late))
+}
+
+/// Returns numbers that are not negative.
+fn counts<const N: usize>(row: &Value) -> Read<[u64; N]> {
+    let number = |at: usize| read(row[at].as_u64(), "whole number that is not negative");
+    let mut found = [0; N];
+    for (at, own) in found.iter_mut().enumerate() {
+        *own = number(at)?;
+    }
+    Ok(found)
+}
+
+/// Admits threads, one after the other.
+fn capacities(vector: &Value) -> Read<()> {
+    let of_cpus: Read<Vec<u64>> = list(&vector["capacities"], "capacities")?
+        .iter()
+        .map(|capacity| read(capacity.as_u64(), "capacity"))
+        .collect();
+    let (root, expect): (u64, _) = (of_cpus?.iter().sum(), &vector["expect"]);
+    let limit = read(vector["max_bw"].as_u64(), "max_bw")?;
+    same("root", &expect["root"], &json!(root))?;
+    same("limit", &expect["limit"], &json!(capacity::cap_scale(limit, root)))?;
+    let (mut total, mut found) = (0, Vec::new());
+    let threads = "threads_Q_T_bw_admitted";
+    for row in list(&expect[threads], threads)? {
+        let [budget, period] = counts(row)?;
+        let own = capacity::bandwidth(budget, period);
+        let is_admitted = capacity::admits(total, own, limit, root);
+        if is_admitted {
+            total += own;
+        }
+        found.push(json!([budget, period, own, is_admitted]));
+    }
+    same(threads, &expect[threads], &json!(found))
+}
+
+fn fits(vector: &Value) -> Read<()> {
+    let (rows, mut found) = ("D_Q_capacity_until60_since", Vec::new());
+    for row in list(&vector["expect"][rows], rows)? {
+        let [deadline, budget, capacity] = counts(row)?;
+        let [by_time, by_density] =
+            [Fit::ByTime, Fit::ByDensity].map(|fit| fit.fits(deadline, budget, capacity));
+        found.push(json!([deadline, budget, capacity, by_time, by_density]));
+    }
+    same(rows, &vector["expect"][rows], &json!(found))
+}
+
+fn charges(vector: &Value) -> Read<()> {
+    let (rows, mut found) = ("delta_freq_capacity_charge", Vec::new());
+    for row in list(&vector["expect"][rows], rows)? {
+        let [ns, frequency, capacity] = counts(row)?;
+        found.push(json!([ns, frequency, capacity, capacity::charge(ns, frequency, capacity)]));
+    }
+    same(rows, &vector["expect"][rows], &json!(found))
 }

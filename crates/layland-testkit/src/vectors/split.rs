@@ -105,7 +105,7 @@ fn first_difference(vector: &Value) -> Read<Option<String>> {
             read.push(Piece {
                 cpu: CpuId(u32::try_from(cpu).map_err(|_| "a CPU is negative")?),
                 offset: Duration::from_ns(offset),
-                budget: Service::from_ns(budget),
+                budget: Duration::from_ns(budget),
                 deadline: Duration::from_ns(deadline),
             });
         }

@@ -234,7 +234,7 @@ fn a_pause_of_the_machine_throttles_nobody() {
             actions
         };
         let run = |job, budget_us| {
-            let budget = Some(Service::from_us(budget_us));
+            let budget = Some(Duration::from_us(budget_us));
             Action::Run { cpu, job, budget }
         };
         let measured = |job, us| Event::Measured { job, executed: Service::from_us(us) };

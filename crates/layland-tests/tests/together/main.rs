@@ -8,6 +8,7 @@ mod analysis;
 mod auto_fit;
 mod blocking;
 mod bounds;
+mod budgets_in_time;
 mod bursts;
 mod chains;
 mod check;

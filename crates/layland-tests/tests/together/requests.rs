@@ -127,7 +127,7 @@ struct Quanta {
     fired: Arc<AtomicU32>,
 }
 
-const QUANTUM: Service = Service::from_ms(2);
+const QUANTUM: Duration = Duration::from_ms(2);
 
 impl Policy for Quanta {
     fn on_event(&mut self, _now: Time, event: Event) {

@@ -7,8 +7,8 @@ use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_guarantee::{AssessOptions, assess};
 use layland_model::{
-    Algorithm, CpuId, Duration, Piece, ScheduleRule, Service, SplitOrder, Splitting, System, Task,
-    TaskId, TaskMap, Time,
+    Algorithm, CpuId, Duration, Piece, Rate, ScheduleRule, Service, Speed, SplitOrder, Splitting,
+    System, Task, TaskId, TaskMap, Time,
 };
 use layland_offline::split;
 use layland_policy::Policy;
@@ -66,6 +66,18 @@ fn systems(count: u64) -> impl Iterator<Item = (u64, System)> {
     })
 }
 
+/// Draws such systems on CPUs of different speeds.
+fn systems_of_other_speeds(count: u64) -> impl Iterator<Item = (u64, System)> {
+    systems(count).map(|(index, mut system)| {
+        let mut random = Random::new(32, index, Aspect::Utilizations);
+        let rates = [(1, 2), (2, 3), (1, 1), (3, 2), (2, 1)].map(|(n, d)| Rate::new(n, d));
+        for speed in system.platform.speeds.values_mut() {
+            *speed = Speed::new(&rates[random.below(5) as usize]).unwrap();
+        }
+        (index, system)
+    })
+}
+
 fn six_tenths() -> System {
     let task = |name| Task::implicit(name, Service::from_ns(6), Duration::from_ns(10));
     System::new(2, ["a", "b", "c"].map(task).to_vec())
@@ -95,7 +107,7 @@ fn a_task_that_fits_nowhere_is_split() {
 #[test]
 fn pieces_are_those_of_the_twin() {
     let mut count: BTreeMap<(Splitting, bool), u32> = BTreeMap::new();
-    for (_, system) in systems(700) {
+    for (_, system) in systems(700).chain(systems_of_other_speeds(500)) {
         for (spec, splitting, order) in specs() {
             let fast = split(&system, splitting, order).ok();
             let slow = assign(&system, splitting, order);
@@ -211,7 +223,7 @@ fn accepted_sets_are_never_late() {
                     let own = trace.segments.iter().find(|segment| segment.job == record.job.id);
                     let own = own.filter(|_| record.executed > Service::ZERO);
                     let Some(own) = own else { continue };
-                    let until = arrival + first.budget.min(record.executed).ns();
+                    let until = arrival + first.budget.min(record.executed.at_unit_speed()).ns();
                     assert_eq!((own.start.ns(), own.end.ns()), (arrival, until), "{spec}");
                     without_laxity += 1;
                 }
@@ -295,9 +307,9 @@ fn the_rule_finds_what_is_wrong() {
         change(&mut pieces);
         ScheduleRule::Split { pieces }
     };
-    let (last, ns) = (TaskId(2), Service::from_ns);
+    let (last, ns) = (TaskId(2), Duration::from_ns);
     let other = with(&|pieces| {
-        (pieces[last][0].budget, pieces[last][0].deadline) = (ns(3), Duration::from_ns(3));
+        (pieces[last][0].budget, pieces[last][0].deadline) = (ns(3), ns(3));
         pieces[last][1].budget = ns(3);
     });
     says(&trace, &other, "gets 4ns of its piece on CPU 0, and the budget is 3ns");

@@ -143,7 +143,7 @@ impl Engine for Stalling {
     fn consult(&mut self, actions: &mut Vec<Action>) {
         self.ledger.policy.decide(self.ledger.now, actions);
     }
-    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
+    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Duration>) {
         let budget = budget.map(|budget| budget.ns());
         let is_there = self.slots[cpu].is_some_and(|slot| slot.task == job.task);
         if !is_there {

@@ -30,7 +30,7 @@ fn counted(work: Service, speed: Speed) -> i64 {
 }
 
 /// Converts a system whose clusters have CPUs of one speed each.
-fn converted(system: &System) -> System {
+pub(crate) fn converted(system: &System) -> System {
     let mut twin = system.clone();
     for id in system.tasks.ids() {
         let cpu = system.allowed_cpus(id).lowest().unwrap();
@@ -198,7 +198,10 @@ fn specs() -> Vec<String> {
 }
 
 /// Returns the verdict of an assessment, the test that decides, whether the policy refuses, and the bounds.
-fn said(spec: &str, system: &System) -> (Verdict, Option<&'static str>, bool, Vec<Bound>) {
+pub(crate) fn said(
+    spec: &str,
+    system: &System,
+) -> (Verdict, Option<&'static str>, bool, Vec<Bound>) {
     let found = assess(registry(), spec, system, &AssessOptions::by_tests()).unwrap();
     let bounds = found.bounds.values().cloned().collect();
     (found.verdict, found.decided_by, found.refused.is_some(), bounds)
@@ -258,10 +261,10 @@ fn answers_are_those_of_the_converted_set() {
 }
 
 /// The task and the number of a job, its CPU, and the start and the end of a segment.
-type Slice = (TaskId, u64, CpuId, Time, Time);
+pub(crate) type Slice = (TaskId, u64, CpuId, Time, Time);
 
 /// Returns the segments of a run.
-fn segments(spec: &str, system: &System, until: Time) -> Option<Vec<Slice>> {
+pub(crate) fn segments(spec: &str, system: &System, until: Time) -> Option<Vec<Slice>> {
     let policy = registry().build(spec, system).ok()?;
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, &SimOptions::until(until)).unwrap();

@@ -16,7 +16,7 @@ fn every_shipped_vector_passes() {
         ("precedence", 36),
         ("global-classics", 42),
         ("levels", 70),
-        ("speeds", 149),
+        ("speeds", 155),
         ("groups", 141),
     ] {
         let mut report = VectorReport::default();
@@ -92,6 +92,9 @@ fn a_wrong_expectation_fails() {
         ),
         ("speeds/one_cpu", "\"as_segments\":[2,3,5]", "\"as_segments\":[2,4,5]"),
         ("speeds/run_uniform", "[1,0,1,3,6],[0,1,1,12,15]", "[1,0,0,3,6],[0,1,1,12,15]"),
+        ("speeds/dl_capacity", "[9000000,10000000,943718,false]", "[9000000,10000000,943718,true]"),
+        ("speeds/dl_capacity", "[3,1,341,false,true]", "[3,1,341,true,true]"),
+        ("speeds/dl_capacity", "[1000,1024,446,435]", "[1000,1024,446,436]"),
         ("speeds/uniform", "\"U-LOAD\":[true,false,true,false", "\"U-LOAD\":[true,true,true,false"),
         ("speeds/uniform", "\"U-RTA-LC\":[[3,6,10],", "\"U-RTA-LC\":[[3,6,11],"),
         ("groups/supply", "[1,15],[3,17]", "[1,15],[3,18]"),

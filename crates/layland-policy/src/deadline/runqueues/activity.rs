@@ -57,7 +57,10 @@ impl RunQueues {
 
     /// Recomputes the budget arithmetic and the bandwidth of a thread that is not in the accounts.
     pub(super) fn count_anew(&mut self, p: TaskId) {
-        let is_cheap = self.reclaims && self.threads[p].reclaims || self.speed_grid.is_some();
+        // Where a nanosecond costs a fraction, a job preempted within its budget keeps such a rest.
+        let is_cheap = self.reclaims && self.threads[p].reclaims
+            || self.speed_grid.is_some()
+            || self.has_other_speeds;
         let rest = if is_cheap { Rest::Counts } else { Rest::IsKept };
         let thread = &mut self.threads[p];
         let (Q, T, _) = thread.server.parameters();

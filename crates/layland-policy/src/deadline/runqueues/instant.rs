@@ -384,7 +384,7 @@ impl<R: Rules> Threads<R> {
             let before = std::mem::replace(&mut rq.running[c], job);
             match job {
                 Some(job) if again || before != Some(job) => {
-                    let budget = rq.threads[job.task].server.grant(&rq.prices[c], rq.speeds[c]);
+                    let budget = rq.threads[job.task].server.grant(&rq.prices[c]);
                     rq.out.push(Action::Run { cpu: c, job, budget: Some(budget) });
                 }
                 None if before.is_some() => rq.out.push(Action::Idle { cpu: c }),

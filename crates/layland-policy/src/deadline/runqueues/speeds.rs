@@ -7,12 +7,14 @@
 //! If sleeping threads did not count, a CPU would slow down when a thread blocks, and a thread that
 //! wakes up before its zero-lag time would find that the other threads have been served too slowly.
 //!
-//! CPUs may also have different fixed speeds: the option `capacity` takes them into account.
+//! CPUs may also have different fixed speeds: the option `capacity` takes them into account, with the
+//! kernel's arithmetic in its integers ([`layland_model::capacity`]).
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::RunQueues;
 use crate::deadline::price::Arith;
 use crate::{Action, Refusal};
+use layland_model::capacity::{self, Fit};
 use layland_model::{CpuId, CpuSet, Rate, Speed, System, TaskId};
 use std::cmp::Reverse;
 
@@ -69,6 +71,16 @@ impl RunQueues {
         self.knows_speeds = self.speeds.values().any(|&speed| Some(speed) != first);
     }
 
+    /// Returns true if different speeds of CPUs are taken into account.
+    pub(crate) fn knows_speeds(&self) -> bool {
+        self.knows_speeds
+    }
+
+    /// Returns the speed of a CPU.
+    pub(crate) fn speed_of(&self, c: CpuId) -> Speed {
+        self.speeds[c]
+    }
+
     /// Returns the capacity of a set of CPUs, in CPUs: the sum of their speeds, or their number.
     pub(crate) fn capacity(&self, cpus: &CpuSet) -> Rate {
         if self.knows_speeds {
@@ -85,6 +97,10 @@ impl RunQueues {
             return true;
         }
         let (Q, _, D) = self.threads[p].server.parameters();
+        if self.arith == Arith::Kernel {
+            let [D, Q] = [D.ns(), Q.ns()].map(i64::unsigned_abs);
+            return Fit::ByDensity.fits(D, Q, capacity::of_speed(self.speeds[c]));
+        }
         &self.speeds[c].rate() * &Rate::whole(D.ns()) >= Rate::whole(Q.ns())
     }
 

@@ -17,7 +17,7 @@ use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overh
 use layland_guarantee::search::{
     CYCLE, CYCLE_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE, states,
 };
-use layland_model::Algorithm;
+use layland_model::{Algorithm, Form, Order};
 use layland_policy::{Registry, Values};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -203,9 +203,22 @@ fn entries(registry: &Registry) -> Vec<Entry> {
 
 /// Returns the names of the policies that implement one of these algorithms.
 fn policies(registry: &Registry, algorithms: &[Algorithm]) -> String {
+    let algorithms = &with_the_fastest(algorithms)[..];
     let names = registry.implementing(algorithms).into_iter().map(|info| info.name.to_string());
     let names: Vec<String> = names.collect();
     if names.is_empty() { with_an_option(registry, algorithms) } else { names }.join(", ")
+}
+
+/// Returns these algorithms, with those that put jobs on the fastest CPUs where CPUs differ.
+fn with_the_fastest(algorithms: &[Algorithm]) -> Vec<Algorithm> {
+    let mut all = algorithms.to_vec();
+    for algorithm in algorithms {
+        if let Algorithm::FastestFirst(order) = *algorithm {
+            all.extend([Form::Global, Form::Clustered].map(|form| Algorithm::Ordered(form, order)));
+            all.extend((order == Order::Deadline).then_some(Algorithm::Efdf));
+        }
+    }
+    all
 }
 
 /// Says what the answer of a test is about.

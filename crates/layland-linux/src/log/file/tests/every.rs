@@ -36,6 +36,9 @@ macro_rules! draw {
     ($draw:ident, Service) => {
         Service::from_ns($draw() as i64)
     };
+    ($draw:ident, Budget) => {
+        draw!($draw, bool).then(|| Duration::from_ns($draw() as i64))
+    };
     ($draw:ident, Option) => {
         draw!($draw, bool).then(|| draw!($draw, Service))
     };
@@ -74,7 +77,7 @@ fn entries(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
         Entry::Run {
             cpu: draw!(draw, CpuId),
             job: draw!(draw, JobId),
-            budget: draw!(draw, Option),
+            budget: draw!(draw, Budget),
         },
         Entry::Idle { cpu: draw!(draw, CpuId) },
         Entry::SetTimer { id: draw!(draw, TimerId), at: draw!(draw, Time) },
