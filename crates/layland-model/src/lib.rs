@@ -62,6 +62,7 @@ mod task;
 mod time;
 mod time_view;
 mod validity;
+mod weakly_hard;
 mod wording;
 
 pub use algorithm::{
@@ -93,4 +94,8 @@ pub use task::{
 };
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
 pub use validity::{Field, Invalid, SystemPart};
+pub use weakly_hard::{
+    HitOrMiss, Observance, PROFILE, ParseWeaklyHardError, Profile, Violation, Watch, WeaklyHard,
+    WeaklyHardJudge, word_forever,
+};
 pub use wording::{counted, nearest};
