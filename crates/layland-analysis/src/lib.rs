@@ -39,6 +39,7 @@
 //! | [`levels`] | several tasks of one given priority |
 //! | [`graph`] | tasks that follow others: on one CPU, on several that they share, and on CPUs of their own |
 //! | [`groups`] | groups with reservations: supplies, tests inside and between them, least budgets |
+//! | [`how_often`] | proven bounds on the probability of a miss; the most misses in a window |
 //! | [`optimal`] | RUN and QPS: exact; their overheads |
 //! | [`overheads`] | converts overheads into larger WCETs |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
@@ -71,6 +72,7 @@ pub mod global_fp;
 pub mod graph;
 mod group;
 pub mod groups;
+pub mod how_often;
 pub mod levels;
 pub mod locking;
 pub mod mixed;

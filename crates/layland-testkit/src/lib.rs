@@ -15,6 +15,7 @@
 //! - [`criticality`]: mixed-criticality analyses by their definitions;
 //! - [`deferred`]: non-preemptive regions one time unit at a time, and every schedule of few tasks with them;
 //! - [`groups`]: groups with reservations by the definitions, one length and one budget at a time;
+//! - [`how_often`]: weakly hard constraints and probabilities of misses by the definitions;
 //! - [`kernel_text`]: runs in the form of kernel traces;
 //! - `kills` (on Linux): runs that are killed or overlap, and their leftovers;
 //! - `messages` (on Linux): a daemon with many honest and dishonest users at once;
@@ -49,6 +50,7 @@ pub mod exhaustive;
 pub mod graph_schedules;
 pub mod graphs;
 pub mod groups;
+pub mod how_often;
 pub mod inversions;
 pub mod kernel_text;
 #[cfg(target_os = "linux")]

@@ -10,6 +10,7 @@ mod edf_affinity;
 mod graph_bounds;
 mod graphs;
 mod groups;
+mod how_often;
 mod levels;
 mod locks;
 mod mixed;
@@ -114,6 +115,10 @@ pub fn run(vector: &Value) -> Verdict {
             "supply" | "bounded_delay" | "mpr" | "several" | "uniprocessor" | "global"
             | "outer_edf" | "outer_fp" | "design" | "hcbs_ratio" | "hcbs_tree",
         ) => groups::run(vector),
+        Some(
+            "mk_word" | "mk_cycle" | "mk_order" | "mk_parse" | "mk_history" | "prob_periodic"
+            | "prob_given" | "prob_phase" | "prob_bound" | "interval" | "twca",
+        ) => how_often::run(vector),
         // Needs the policy `groups`, which no engine has.
         Some("runtime") => Verdict::NotSupported("runs of groups".to_owned()),
         Some("split") => split::assignment(vector),

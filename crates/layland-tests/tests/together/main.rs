@@ -37,6 +37,7 @@ mod graphs_on_one_cpu;
 mod groups;
 mod guarantees;
 mod halves;
+mod how_often;
 mod huge_numbers;
 mod infer;
 mod kernels;

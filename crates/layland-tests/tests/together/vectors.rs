@@ -18,6 +18,7 @@ fn every_shipped_vector_passes() {
         ("levels", 70),
         ("speeds", 155),
         ("groups", 141),
+        ("how-often", 184),
     ] {
         let mut report = VectorReport::default();
         run_folder(&root.join(folder), &mut report).unwrap();
@@ -99,6 +100,20 @@ fn a_wrong_expectation_fails() {
         ("speeds/uniform", "\"U-RTA-LC\":[[3,6,10],", "\"U-RTA-LC\":[[3,6,11],"),
         ("groups/supply", "[1,15],[3,17]", "[1,15],[3,18]"),
         ("groups/supply", "[2,64,75]", "[2,64,76]"),
+        ("how-often/words", "\"violation\": [9, 10]", "\"violation\": [9, 11]"),
+        ("how-often/words", "\"20\": 8, \"50\": 20", "\"20\": 8, \"50\": 21"),
+        ("how-often/words", "\"dbp\": 4, \"jcl\": 0", "\"dbp\": 4, \"jcl\": 1"),
+        ("how-often/probability", "[8, \"1/128\"]", "[8, \"1/127\"]"),
+        (
+            "how-often/probability",
+            "\"continue\": \"523667/524288\"",
+            "\"continue\": \"523666/524288\"",
+        ),
+        ("how-often/probability", "\"greatest\": \"919/1024\"", "\"greatest\": \"918/1024\""),
+        ("how-often/probability", "\"low\": \"27836871/", "\"low\": \"27836872/"),
+        ("how-often/bounds", "\"sequential\": \"15/64\"", "\"sequential\": \"14/64\""),
+        ("how-often/bounds", "\"counts_at_D\": [1, 1]", "\"counts_at_D\": [2, 1]"),
+        ("how-often/twca", "\"busy\": 24", "\"busy\": 25"),
         ("groups/uniprocessor", "\"fp_any\":[9,11]", "\"fp_any\":[9,12]"),
         ("groups/uniprocessor", "\"np_fp\":[10,11]", "\"np_fp\":[10,12]"),
         ("groups/global", "\"fp\":[4,9]", "\"fp\":[4,8]"),
