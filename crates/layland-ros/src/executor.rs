@@ -235,7 +235,8 @@ impl Executor {
 
     /// Returns the callbacks that need more processor time than they can get, so that response times
     /// grow without bound: all of them, or those of a group, of which one thread at a time executes
-    /// one. `None` if there are none, or if activations or the supply are listed. Necessary: without an overload response times may still have no bound.
+    /// one. `None` if there are none, or if activations or the supply are listed. Necessary: without an
+    /// overload response times may still have no bound.
     pub fn overload(&self) -> Option<Overload> {
         let needs = self.needs()?;
         let thread = match self.supply {
