@@ -11,6 +11,7 @@ use std::fmt;
 mod caches;
 mod cpus;
 mod graphs;
+mod groups;
 mod parameters;
 mod steps;
 
@@ -105,6 +106,17 @@ pub enum Assumption {
     NoBlocking,
     /// Jobs of lower priority delay a job for no longer than its blocking time, once in a busy period.
     BlockingKept,
+    /// Groups have constant-bandwidth servers with budgets, and every other task may use exactly one
+    /// CPU.
+    GroupsByDeadline,
+    /// Groups have one deferrable or polling server each, with a budget and a priority. Every other
+    /// task has a priority, a deadline within its period, and exactly one CPU.
+    GroupsByPriority,
+    /// There is one criticality level.
+    OneLevel,
+    /// No task belongs to a group with a budget. No test lists it: every test assumes it unless it is
+    /// necessary.
+    NoGroups,
     /// A set that was inferred explains everything in its trace. No test lists it: every test
     /// assumes it.
     Explained,
@@ -112,11 +124,11 @@ pub enum Assumption {
 use Assumption::{
     BlockingKept, BoundedArrivals, BudgetKept, CacheDelay, ConstrainedDeadlines, DeadlinesAlong,
     Explained, FewPairs, FitsAlone, Flat, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs,
-    GraphsTogether, Homes, ImplicitDeadlines, Independent, LocalResources, NestedLocally,
-    NoBlocking, NoCacheDelay, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
-    OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
-    SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds,
-    WcetKept, WholeClusters,
+    GraphsTogether, GroupsByDeadline, GroupsByPriority, Homes, ImplicitDeadlines, Independent,
+    LocalResources, NestedLocally, NoBlocking, NoCacheDelay, NoGroups, NoJitter, NoOverheads,
+    NoRequests, NoSections, NoSuspension, OneCluster, OneCpuEach, OneLevel, OnlyExecutes,
+    OrderedNesting, OwnLevel, Preemptible, Priorities, SemiPartitioned, SporadicReleases,
+    SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
 };
 
 /// The maximum number of pairs of tasks that a test compares, that of 4,096 tasks on the same CPUs.
@@ -161,6 +173,7 @@ impl Refusal {
             | SystemPart::Cluster(_)
             | SystemPart::Overheads
             | SystemPart::Resource(_)
+            | SystemPart::Group(_)
             | SystemPart::Chain(_)
             | SystemPart::Request(_) => None,
         }
@@ -175,7 +188,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 42] = [
+    pub const ALL: [Assumption; 46] = [
         SporadicReleases,
         BoundedArrivals,
         NoJitter,
@@ -217,6 +230,10 @@ impl Assumption {
         CacheDelay,
         NoBlocking,
         BlockingKept,
+        GroupsByDeadline,
+        GroupsByPriority,
+        OneLevel,
+        NoGroups,
         Explained,
     ];
 
@@ -264,6 +281,10 @@ impl Assumption {
             CacheDelay => "cache-delay",
             NoBlocking => "no-blocking",
             BlockingKept => "blocking-kept",
+            GroupsByDeadline => "groups-by-deadline",
+            GroupsByPriority => "groups-by-priority",
+            OneLevel => "one-level",
+            NoGroups => "no-groups",
             Explained => "explained",
         }
     }
@@ -318,6 +339,14 @@ impl Assumption {
             CacheDelay => "jobs reload what others have evicted from their caches",
             NoBlocking => "no task has a blocking time",
             BlockingKept => "jobs of lower priority delay a job by its blocking time at most",
+            GroupsByDeadline => {
+                "groups have constant-bandwidth servers, and other tasks may use exactly one CPU"
+            }
+            GroupsByPriority => {
+                "groups have one deferrable or polling server, and other tasks may use exactly one CPU"
+            }
+            OneLevel => "there is one criticality level",
+            NoGroups => "no task belongs to a group with a budget",
             Explained => "a set that was inferred explains all that its trace shows",
         }
     }
@@ -336,6 +365,15 @@ impl Assumption {
             SporadicReleases | BoundedArrivals | NoJitter | ImplicitDeadlines
             | ConstrainedDeadlines | FitsAlone | WcetKept | BudgetKept | Priorities | OwnLevel
             | Preemptible | NoBlocking => self.check_parameters(system),
+            GroupsByDeadline | GroupsByPriority | NoGroups => self.check_groups(system),
+            OneLevel => match system.levels.count() {
+                1 => Ok(()),
+                more => self.refuse(
+                    SystemPart::Set,
+                    format!("there are {more} criticality levels"),
+                    "use one level",
+                ),
+            },
             UnitSpeeds | WholeClusters | OneCluster | OneCpuEach | SemiPartitioned | FewPairs
             | TwoLevels => self.check_cpus(system),
             OnlyExecutes | NoSections | NoSuspension | SuspendedOutside | LocalResources | Flat

@@ -22,8 +22,8 @@ use crate::uniprocessor::deferred;
 use crate::uniprocessor::fixed_priority::{self, AUDSLEY, HYPERBOLIC, LIU_LAYLAND, PriorityOrder};
 use crate::{
     BoundTest, OrderedTest, ResponseTest, SchedulabilityTest, affinity, crpd, deadline, global_edf,
-    global_fp, graph, levels, locking, mixed, necessary, optimal, partitioned, semi_partitioned,
-    top_first, uniform, uniprocessor,
+    global_fp, graph, groups, levels, locking, mixed, necessary, optimal, partitioned,
+    semi_partitioned, top_first, uniform, uniprocessor,
 };
 use CatalogueEntry::{Orders, Test, WithResponses};
 use std::sync::LazyLock;
@@ -184,6 +184,8 @@ const ENTRIES: &[CatalogueEntry] = &[
     Orders(&[&graph::RTA]),
     WithResponses(graph::EDF, &[graph::EDF_RESPONSES]),
     Orders(&[&graph::FIXED]),
+    WithResponses(groups::whole::BY_DEADLINE, &[groups::whole::BY_DEADLINE_RESPONSES]),
+    WithResponses(groups::whole::BY_PRIORITY, &[groups::whole::BY_PRIORITY_RESPONSES]),
     Test(affinity::hpa_speed::TEST),
     WithResponses(affinity::edf::TEST, &[affinity::edf::RESPONSES]),
     Orders(&[&affinity::fixed_priority::TEST]),

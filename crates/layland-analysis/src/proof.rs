@@ -125,6 +125,7 @@ fn shows(reason: &Reason) -> bool {
         | Reason::DoesNotFit(..)
         | Reason::Holds(_)
         | Reason::JobPattern { .. }
+        | Reason::OfGroup(..)
         | Reason::GaveUp(_)
         | Reason::PatternMayNotOccur => false,
     }

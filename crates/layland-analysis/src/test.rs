@@ -51,41 +51,50 @@ impl Subject {
 /// The assumptions of a test besides its list. Unless a test is about non-preemptive regions, it
 /// takes no task that has some; unless it is about locks, no task whose jobs lock something or
 /// suspend themselves; unless it is about graphs, no task that follows another one; unless it is
-/// about caches, no task that reloads blocks; and unless it is about blocking times, no task that
-/// has one.
+/// about caches, no task that reloads blocks; unless it is about blocking times, no task that has
+/// one; and unless it is about groups, no task of a group.
 const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [Assumption] {
-    use Assumption::{Explained, Independent, NoBlocking, NoCacheDelay, OnlyExecutes, Preemptible};
+    use Assumption::{
+        Explained, Independent, NoBlocking, NoCacheDelay, NoGroups, OnlyExecutes, Preemptible,
+    };
     let (mut regions, mut steps, mut at) = (false, false, 0);
     while at < algorithms.len() {
         regions |= matches!(algorithms[at], Algorithm::Deferred(..));
         steps |= matches!(algorithms[at], Algorithm::Locking(..));
         at += 1;
     }
-    let (mut graphs, mut caches, mut blocking, mut at) = (false, false, false, 0);
+    let (mut graphs, mut caches, mut blocking, mut groups, mut at) =
+        (false, false, false, false, 0);
     while at < listed.len() {
         graphs |= matches!(listed[at], Assumption::Graphs | Assumption::GraphsTogether);
         caches |= matches!(listed[at], Assumption::CacheDelay);
         blocking |= matches!(listed[at], Assumption::BlockingKept);
+        groups |= matches!(listed[at], Assumption::GroupsByDeadline | Assumption::GroupsByPriority);
         // A test about jobs that lock nothing covers jobs that suspend themselves.
         steps |= matches!(listed[at], Assumption::NoSections);
         at += 1;
     }
     match (regions, steps) {
-        (false, false) if blocking => {
-            &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, Explained]
-        }
-        (false, false) if graphs => {
-            &[Preemptible, OnlyExecutes, NoCacheDelay, NoBlocking, Explained]
-        }
-        (false, false) if caches => {
-            &[Preemptible, OnlyExecutes, Independent, NoBlocking, Explained]
-        }
-        (false, false) => {
+        (false, false) if groups => {
             &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, NoBlocking, Explained]
         }
-        (true, false) => &[OnlyExecutes, Independent, NoCacheDelay, NoBlocking, Explained],
-        (false, true) => &[Preemptible, Independent, NoCacheDelay, NoBlocking, Explained],
-        (true, true) => &[Independent, NoCacheDelay, NoBlocking, Explained],
+        (false, false) if blocking => {
+            &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, NoGroups, Explained]
+        }
+        (false, false) if graphs => {
+            &[Preemptible, OnlyExecutes, NoCacheDelay, NoBlocking, NoGroups, Explained]
+        }
+        (false, false) if caches => {
+            &[Preemptible, OnlyExecutes, Independent, NoBlocking, NoGroups, Explained]
+        }
+        (false, false) => {
+            &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, NoBlocking, NoGroups, Explained]
+        }
+        (true, false) => {
+            &[OnlyExecutes, Independent, NoCacheDelay, NoBlocking, NoGroups, Explained]
+        }
+        (false, true) => &[Preemptible, Independent, NoCacheDelay, NoBlocking, NoGroups, Explained],
+        (true, true) => &[Independent, NoCacheDelay, NoBlocking, NoGroups, Explained],
     }
 }
 

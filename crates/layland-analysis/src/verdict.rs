@@ -3,7 +3,7 @@
 use crate::fixed_point::{Diverged, GaveUp};
 use layland_model::shown::{self, DIGITS};
 use layland_model::{
-    CpuId, CpuSet, Duration, Piece, Rate, RateSum, System, TaskId, TaskMap, counted,
+    CpuId, CpuSet, Duration, GroupId, Index, Piece, Rate, RateSum, System, TaskId, TaskMap, counted,
 };
 use std::borrow::Cow;
 
@@ -252,6 +252,8 @@ pub enum Reason {
         /// True if each has a priority; none if there are more than the analysis handles.
         placed: Option<bool>,
     },
+    /// A reason about a group and its servers.
+    OfGroup(GroupId, Box<Reason>),
     /// The computation gave up.
     GaveUp(GaveUp),
     /// The test fails in a pattern of releases that the parameters of sporadic tasks allow, but
@@ -288,6 +290,12 @@ impl Reason {
             comparison.is_upper_bound = true;
         }
         reason
+    }
+
+    /// Returns this reason as one about a group.
+    #[must_use]
+    pub fn of_group(self, group: GroupId) -> Reason {
+        Reason::OfGroup(group, Box::new(self))
     }
 
     /// Marks the reason: the quantity may be larger than the value.
@@ -406,6 +414,10 @@ impl Reason {
                 };
                 format!("a busy period has {}: {what}", counted(*jobs, "job"))
             }
+            Reason::OfGroup(group, reason) => {
+                let group = system.groups.get(group.index()).map_or("", |group| &group.name);
+                format!("group `{group}`: {}", reason.describe_with(system, digits))
+            }
             Reason::GaveUp(why) => why.to_string(),
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \
                  offsets or release times may exclude"
@@ -424,6 +436,7 @@ impl Reason {
             Reason::NoBound(task, _) | Reason::MayBeLate(task) => (Some(*task), None),
             Reason::NoneCanBeLowest(tasks) => (tasks.last().copied(), None),
             Reason::StaysLate(tasks) => (tasks.first().copied(), None),
+            Reason::OfGroup(_, reason) => reason.place(),
             Reason::Partition(_)
             | Reason::Split(_)
             | Reason::NotPartitioned(_)

@@ -5,6 +5,7 @@
 //!
 //! | the set has | policies |
 //! |---|---|
+//! | groups with budgets | `groups` |
 //! | several criticality levels | `amc`, `edf-vd`, `smc` |
 //! | threads that never block, yield, reclaim, or sleep for a time | `dl` |
 //! | jobs that lock resources | with priorities `p-fp:locks=pcp`, otherwise `p-rm:locks=pcp` or `p-edf:locks=srp`; across CPUs `mpcp`, `fmlp+` |
@@ -53,6 +54,11 @@ impl UsualPolicy {
             return UsualPolicy { spec, because, is_for_any_set: false };
         }
         let system = &set.system;
+        // Every other policy refuses the set.
+        if !system.groups.is_empty() {
+            let because = "the set has groups with budgets";
+            return UsualPolicy { spec: "groups".to_owned(), because, is_for_any_set: false };
+        }
         let rows = candidates(system);
         let mut all =
             rows.iter().flat_map(|(specs, because)| specs.iter().zip(std::iter::repeat(because)));

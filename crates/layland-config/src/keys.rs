@@ -481,6 +481,19 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         ..KEY
     },
     TaskKey {
+        name: "group",
+        meaning: "The name of its group, whose budget its jobs use. None if left out: the policy itself schedules the\n\
+                  task.",
+        value: own(of::<Option<String>>, text::group, cells::none),
+        is_given: |of| of.task.group.is_some(),
+        is_inherited: true,
+        is_early: true,
+        field: Some(Field::Group),
+        rests_on: &[Platform],
+        lost: "the group of `{}` is lost",
+        ..KEY
+    },
+    TaskKey {
         name: "thread",
         meaning: "The threads of a program that it describes (`layland exec`): \"main\", or a \
                   regular expression that must match the\n\

@@ -238,6 +238,7 @@ fn is_plain(system: &System) -> bool {
         tasks,
         in_level: _,
         resources,
+        groups,
         chains,
         requests,
         provenance: _,
@@ -256,6 +257,7 @@ fn is_plain(system: &System) -> bool {
         && observed.is_none()
         && *levels == Levels::default()
         && resources.is_empty()
+        && groups.is_empty()
         && chains.is_empty()
         && requests.is_empty()
         && tasks.values().enumerate().all(is_plain_task)

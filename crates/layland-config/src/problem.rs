@@ -136,6 +136,7 @@ impl Problem {
             | SystemPart::Cluster(_)
             | SystemPart::Overheads
             | SystemPart::Resource(_)
+            | SystemPart::Group(_)
             | SystemPart::Chain(_)
             | SystemPart::Request(_) => None,
         };

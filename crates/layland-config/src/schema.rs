@@ -7,11 +7,13 @@
 
 mod chains;
 pub(crate) mod costs;
+mod groups;
 mod tasks;
 pub(crate) mod values;
 
 use chains::ChainTable;
 use costs::OverheadTable;
+use groups::GroupTable;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use std::collections::BTreeMap;
 use tasks::{DefaultsTable, TaskTable};
@@ -46,6 +48,9 @@ struct TaskSetFile {
     /// Resources that jobs of several tasks lock.
     #[schemars(default)]
     resource: Vec<ResourceTable>,
+    /// Groups of tasks that share a budget.
+    #[schemars(default)]
+    group: Vec<GroupTable>,
     /// The tasks.
     #[schemars(default)]
     task: Vec<TaskTable>,

@@ -84,13 +84,14 @@ fn is_same(a: &System, b: &System) -> bool {
         tasks,
         in_level: _,
         resources,
+        groups,
         chains,
         requests,
         provenance: _,
         observed: _,
     } = a;
-    (platform, levels, tasks, resources, chains, requests)
-        == (&b.platform, &b.levels, &b.tasks, &b.resources, &b.chains, &b.requests)
+    (platform, levels, tasks, resources, groups, chains, requests)
+        == (&b.platform, &b.levels, &b.tasks, &b.resources, &b.groups, &b.chains, &b.requests)
         && a.unexplained() == b.unexplained()
 }
 

@@ -919,6 +919,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         | Algorithm::LreTl
         | Algorithm::UEdf
         | Algorithm::Split(..)
+        | Algorithm::Groups(_)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return algorithms,
     };

@@ -173,6 +173,9 @@ pub enum Algorithm {
     /// Semi-partitioned EDF: splits each task that fits on no CPU into pieces. The parameters state
     /// how tasks are split, and in which order they are placed.
     Split(Splitting, SplitOrder),
+    /// Servers of groups and plain tasks in this order on each CPU: by deadlines, or by given
+    /// priorities. Each group orders its own jobs.
+    Groups(Order),
     /// Mixed criticality on each CPU, with the mechanism that protects tasks of higher criticality.
     MixedCriticality(Protection),
     /// An algorithm that no analysis covers.
@@ -218,6 +221,7 @@ impl Algorithm {
             | Algorithm::TopFirst(_)
             | Algorithm::Federated
             | Algorithm::Split(..)
+            | Algorithm::Groups(_)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => Nature::OfItsOwn,
         }
@@ -418,6 +422,9 @@ impl fmt::Display for Algorithm {
             Algorithm::UEdf => "U-EDF",
             Algorithm::Split(Splitting::Windows, _) => "EDF-WM",
             Algorithm::Split(..) => "C=D",
+            Algorithm::Groups(order) => {
+                return write!(f, "groups by {}", order.abbreviation());
+            }
             Algorithm::MixedCriticality(Protection::CutOff(_)) => "SMC",
             Algorithm::MixedCriticality(Protection::Adaptive(_)) => "AMC",
             Algorithm::MixedCriticality(Protection::ZeroSlack) => "ZSS",

@@ -9,6 +9,7 @@
 //!   levels     the names of the criticality levels
 //!   tasks      C, T, D of each task, affinity, criticality, priority, cache sets, ..
 //!   resources  what jobs share, one at a time
+//!   groups     which tasks share a budget on their CPUs
 //!   chains     which tasks hand data on to which
 //!   requests   what changes while the system runs
 //!
@@ -47,7 +48,6 @@ mod cpuset;
 mod curve;
 mod foreign;
 mod graph;
-mod group_server;
 mod hall;
 mod id;
 pub mod note;
@@ -59,6 +59,7 @@ pub mod shown;
 mod steps;
 mod system;
 mod task;
+mod task_group;
 mod time;
 mod time_view;
 mod validity;
@@ -76,7 +77,6 @@ pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use curve::{ArrivalCurve, CurveArrivals, CurveError};
 pub use foreign::{acts_on_a_terminal, csv_cell, csv_text, push_visible, visible};
 pub use graph::Graph;
-pub use group_server::{GroupServer, InnerPolicy, ServerRule};
 pub use hall::Confined;
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;
@@ -92,6 +92,7 @@ pub use system::{Change, Observed, Provenance, Request, RequestKind, System, Tas
 pub use task::{
     Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Preemption, Separation, Task,
 };
+pub use task_group::{GroupId, GroupServer, InnerPolicy, ServerRule, TaskGroup};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
 pub use validity::{Field, Invalid, SystemPart};
 pub use weakly_hard::{

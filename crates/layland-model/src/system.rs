@@ -1,8 +1,8 @@
 //! [`System`]: the full contents of a task-set file.
 
 use crate::{
-    Chain, CpuId, CpuSet, Duration, InLevel, Levels, Platform, RateSum, Resource, Service,
-    TIME_LIMIT, Task, TaskId, TaskMap, Time,
+    Chain, CpuId, CpuSet, Duration, InLevel, Index, Levels, Platform, RateSum, Resource, Service,
+    TIME_LIMIT, Task, TaskGroup, TaskId, TaskMap, Time,
 };
 use num_integer::Integer;
 use std::collections::BTreeMap;
@@ -74,6 +74,8 @@ pub struct System {
     pub in_level: Option<InLevel>,
     /// The resources that the jobs of several tasks lock.
     pub resources: Vec<Resource>,
+    /// The groups with reservations.
+    pub groups: Vec<TaskGroup>,
     /// The cause-effect chains.
     pub chains: Vec<Chain>,
     /// Requests in the order of their times; requests at one instant happen in this order.
@@ -163,6 +165,7 @@ impl System {
             tasks: tasks.into(),
             in_level: None,
             resources: Vec::new(),
+            groups: Vec::new(),
             chains: Vec::new(),
             requests: Vec::new(),
             provenance: None,
@@ -203,10 +206,12 @@ impl System {
         (!self.tasks.is_empty()).then_some(Duration::from_ns(hyperperiod))
     }
 
-    /// The CPUs that a task may use: its affinity, or else its cluster.
+    /// The CPUs that a task may use: its affinity, or else those of its group, or else its cluster.
     pub fn allowed_cpus(&self, task: TaskId) -> CpuSet {
         let task = &self.tasks[task];
-        task.affinity.clone().unwrap_or_else(|| self.platform.clusters[task.cluster].clone())
+        let of_group = || Some(self.groups.get(task.group?.index())?.cpus.clone());
+        let of_cluster = || self.platform.clusters[task.cluster].clone();
+        task.affinity.clone().or_else(of_group).unwrap_or_else(of_cluster)
     }
 
     /// The tasks in the order that breaks ties: by rank, then by id.

@@ -1,8 +1,8 @@
 //! Tasks: when their jobs arrive, how long they run, and where they may run.
 
 use crate::{
-    ArrivalCurve, CacheUse, CpuSet, CurveArrivals, Duration, Rate, RateSum, Service, Step, TaskId,
-    Time,
+    ArrivalCurve, CacheUse, CpuSet, CurveArrivals, Duration, GroupId, Rate, RateSum, Service, Step,
+    TaskId, Time,
 };
 use smallvec::{SmallVec, smallvec};
 use smol_str::SmolStr;
@@ -252,6 +252,8 @@ pub struct Task {
     /// delay its jobs, once in a busy period. Only analyses that support it use this number;
     /// engines do not execute anything for it.
     pub blocking_time: Duration,
+    /// The group whose budget its jobs use.
+    pub group: Option<GroupId>,
     /// The threads of a program that the task describes, for commands that run programs: `main`, or
     /// a pattern for thread names.
     pub thread: Option<Box<str>>,
@@ -290,6 +292,7 @@ impl Task {
             let_interval: None,
             cache: None,
             blocking_time: Duration::ZERO,
+            group: None,
             thread: None,
         }
     }

@@ -4,6 +4,7 @@ mod caches;
 mod chains;
 mod curves;
 mod graphs;
+mod groups;
 mod steps;
 mod task;
 
@@ -37,6 +38,7 @@ pub enum Field {
     LetInterval,
     Cache,
     Blocking,
+    Group,
 }
 
 /// The part of a system that is invalid.
@@ -58,6 +60,8 @@ pub enum SystemPart {
     Step(TaskId, usize),
     /// A resource, by index.
     Resource(usize),
+    /// A group, by index.
+    Group(usize),
     /// A chain, by index.
     Chain(usize),
     /// A request, by index.
@@ -111,6 +115,7 @@ impl System {
         }
         self.validate_resources(&mut wrong);
         self.validate_graphs(&mut wrong);
+        self.validate_groups(&mut wrong);
         self.validate_chains(&mut wrong);
         let mut in_graph = TaskMap::filled(false, self.tasks.len());
         self.graphs().iter().flat_map(|graph| &graph.tasks).for_each(|&id| in_graph[id] = true);

@@ -4,7 +4,7 @@
 //! All data is owned, so that a description can come from another crate or be made at run time.
 
 use crate::{Policy, Refusal};
-use layland_model::{Algorithm, Citation, CpuId, Duration, Rate, System, Task, TaskId};
+use layland_model::{Algorithm, Citation, CpuId, Duration, Rate, System, Task, TaskGroup, TaskId};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +45,7 @@ pub struct PolicyInfo {
     keeps_regions: bool,
     follows_steps: bool,
     takes_followers: bool,
+    takes_groups: bool,
     algorithm: Arc<dyn Fn(&PolicyOptions) -> Algorithm + Send + Sync>,
     build: Arc<Constructor>,
 }
@@ -74,6 +75,7 @@ impl PolicyInfo {
             keeps_regions: false,
             follows_steps: false,
             takes_followers: false,
+            takes_groups: false,
             algorithm: Arc::new(|_| Algorithm::Other),
             build: Arc::new(build),
         }
@@ -142,6 +144,13 @@ impl PolicyInfo {
         PolicyInfo { takes_followers: true, ..self }
     }
 
+    /// Declares that the policy knows groups with budgets
+    /// ([`TaskGroup`]). A policy without this declaration rejects sets with groups.
+    #[must_use]
+    pub fn taking_groups(self) -> PolicyInfo {
+        PolicyInfo { takes_groups: true, ..self }
+    }
+
     /// Returns the algorithm that the policy implements with these options.
     pub fn algorithm(&self, options: &PolicyOptions) -> Algorithm {
         (self.algorithm)(options)
@@ -151,8 +160,9 @@ impl PolicyInfo {
     ///
     /// # Errors
     /// If the policy cannot schedule the system, a task has non-preemptive regions and the policy
-    /// does not keep them, a task has steps and the policy does not follow them, or a task follows
-    /// another one and the policy does not take followers.
+    /// does not keep them, a task has steps and the policy does not follow them, a task follows
+    /// another one and the policy does not take followers, or there are groups with budgets and the
+    /// policy does not take groups.
     pub fn build(
         &self,
         system: &System,
@@ -173,6 +183,11 @@ impl PolicyInfo {
             && let Some((id, task)) = system.tasks.iter().find(|(_, task)| !task.follows.is_empty())
         {
             return Err(SystemRefusal::of_followers(&self.name, id, task));
+        }
+        if !self.takes_groups
+            && let Some(group) = system.groups.first()
+        {
+            return Err(SystemRefusal::of_groups(&self.name, group));
         }
         (self.build)(system, options)
     }
@@ -220,6 +235,17 @@ impl SystemRefusal {
             )
         };
         Refusal::not_permitted(reason(policy)).about(id).in_general(reason("it"))
+    }
+
+    /// The refusal of a set with groups.
+    pub(crate) fn of_groups(policy: &str, group: &TaskGroup) -> SystemRefusal {
+        let reason = |who: &str| {
+            format!(
+                "{who} knows no groups with budgets, and the set has the group `{}`: use groups, or remove [[group]] and `group`",
+                group.name
+            )
+        };
+        SystemRefusal::from(Refusal::not_permitted(reason(policy))).in_general(reason("it"))
     }
 
     /// The refusal of a task with steps.

@@ -7,7 +7,7 @@ use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 use crate::spoken::{self, Spoken};
 use crate::{
     Policy, adaptive, affinity, criticality, deadline, edzl, efdf, fair, fair_lateness, federated,
-    least_laxity, ordered, served, split, top_first,
+    least_laxity, ordered, served, split, task_groups, top_first,
 };
 use layland_model::{Algorithm, System, TaskId};
 
@@ -41,6 +41,7 @@ impl Registry {
             deadline::policies(),
             adaptive::policies(),
             split::policies(),
+            vec![task_groups::policy()],
             fair::policies(),
             criticality::policies(),
         ];

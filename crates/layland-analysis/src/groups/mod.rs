@@ -9,6 +9,7 @@
 //! | [`lone_response_time`] | is a single task in time, whose jobs use the budget alone? |
 //! | [`outer`] | is every server served by its deadline, beside other servers and plain tasks? |
 //! | [`InnerTest`] | the tests of a group under its inner policy, as one |
+//! | [`whole`] | all of it: is a set with groups in time? |
 //! | [`design`] | the least budget, and the least bandwidth over periods |
 //!
 //! The servers of a group are tested with [`outer`] on each of its CPUs. If they are served, the group
@@ -26,6 +27,7 @@ mod inner;
 pub mod kernel;
 pub mod outer;
 mod supply;
+pub mod whole;
 
 pub use inner::{GroupTask, InnerTest, Shortfall};
 pub use supply::{MultiprocessorResource, Supplies, Supply};

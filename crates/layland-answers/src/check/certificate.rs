@@ -317,6 +317,7 @@ fn of_reason<'a>(reason: &Reason, system: &'a System) -> Vec<Compared<'a>> {
         | Reason::Holds(_)
         | Reason::JobPattern { .. }
         | Reason::GaveUp(_)
+        | Reason::OfGroup(..)
         | Reason::PatternMayNotOccur => Vec::new(),
     }
 }

@@ -383,6 +383,7 @@ impl<'p> TableReader<'p> {
             platform,
             in_level: None,
             resources: std::mem::take(&mut self.named.resources),
+            groups: Vec::new(),
             chains: Vec::new(),
             requests: Vec::new(),
             provenance: None,
@@ -419,6 +420,7 @@ impl<'p> TableReader<'p> {
                 SystemPart::Set
                 | SystemPart::Speed(_)
                 | SystemPart::Overheads
+                | SystemPart::Group(_)
                 | SystemPart::Chain(_)
                 | SystemPart::Request(_) => problem,
             });

@@ -101,6 +101,7 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(!system.requests.is_empty(), format!("{} requests are", system.requests.len()));
     lose(system.provenance.is_some(), "the provenance is".to_owned());
     lose(system.observed.is_some(), "the trace that the set was inferred from is".to_owned());
+    lose(!system.groups.is_empty(), format!("{} groups with budgets are", system.groups.len()));
     lose(!system.chains.is_empty(), format!("{} cause-effect chains are", system.chains.len()));
     steps::lost(system, &mut lose);
     for of in Of::each(system) {

@@ -37,6 +37,8 @@ pub(crate) fn lost_of_set(
     lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
     let requests = system.requests.len();
     lose(requests > 0, format!("{requests} requests are lost"), no_place);
+    let groups = system.groups.len();
+    lose(groups > 0, format!("{groups} groups with budgets are lost"), no_place);
     let chains = system.chains.len();
     lose(chains > 0, format!("{chains} cause-effect chains are lost"), no_place);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);

@@ -194,6 +194,10 @@ impl Writer {
                 self.lose(message, "a thread of rt-app locks a mutex where it runs");
             }
         }
+        if !system.groups.is_empty() {
+            let message = format!("{} groups with budgets are lost", system.groups.len());
+            self.lose(message, "rt-app has no budget that several threads share");
+        }
         if !system.chains.is_empty() {
             let message = format!("{} cause-effect chains are lost", system.chains.len());
             self.lose(message, "rt-app has no names for data that threads pass on");

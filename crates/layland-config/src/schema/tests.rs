@@ -20,6 +20,7 @@ fn schema_and_reader_know_the_same_keys() {
         ("OverheadTable", taskset::OVERHEAD),
         ("CriticalityTable", taskset::CRITICALITY),
         ("ResourceTable", crate::steps::RESOURCE),
+        ("GroupTable", crate::taskset::GROUP),
         ("ChainTable", crate::taskset::CHAIN),
         ("RequestTable", taskset::REQUEST),
         ("ProvenanceTable", taskset::PROVENANCE),

@@ -12,6 +12,7 @@ mod behaviour;
 mod cache;
 mod chains;
 mod follows;
+mod groups;
 mod platform;
 mod request;
 mod short;
@@ -47,6 +48,7 @@ pub(crate) const TOP: &[&str] = &[
     "criticality",
     "defaults",
     "resource",
+    "group",
     "task",
     "chain",
     "request",
@@ -57,6 +59,7 @@ pub(crate) const PROVENANCE: &[&str] = &["generator", "seed", "parameters", "see
 #[cfg(test)]
 pub(crate) use {
     chains::CHAIN,
+    groups::GROUP,
     platform::{OVERHEAD, PLATFORM},
     request::REQUEST,
 };
@@ -176,11 +179,13 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let (platform, platform_spans) = self.platform(top, &mut broken);
         let levels = self.levels(top, &mut broken);
         let resources = self.resources(top, &platform, &broken);
+        let groups = self.groups(top, &platform, &broken);
         let tables = self.task_tables(top);
         let defaults = self.defaults(top, &platform, &levels);
         let (mut tasks, origin) =
             self.tasks(&tables, defaults, (&platform, &levels, &resources), &mut broken);
         self.follow(&tables, &mut tasks, &origin);
+        self.join(&tables, defaults, (&mut tasks, &origin), &groups);
         self.has_reload_time(top, &tables);
         let (chains, chain_spans) = self.chains(top, &tasks);
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
@@ -194,6 +199,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
             tasks: tasks.into(),
             in_level: None,
             resources: listed,
+            groups: groups.listed,
             chains,
             requests,
             provenance,
@@ -213,6 +219,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
                 origin: &origin,
                 platform: &platform_spans,
                 resources: &resource_spans,
+                groups: &groups.spans,
                 chains: &chain_spans,
                 requests: &request_spans,
                 requests_complete: all_requests,
@@ -396,6 +403,7 @@ struct SystemSpans<'a, 't> {
     origin: &'a [(u32, bool)],
     platform: &'a PlatformSpans,
     resources: &'a [Span],
+    groups: &'a [Span],
     chains: &'a [Span],
     requests: &'a [Span],
     requests_complete: bool,
@@ -433,6 +441,8 @@ impl SystemSpans<'_, '_> {
             }
             SystemPart::Request(index) => self.requests.get(index).cloned(),
             SystemPart::Resource(index) => self.resources.get(index).cloned(),
+            SystemPart::Group(_) if self.broken.platform => return None,
+            SystemPart::Group(index) => self.groups.get(index).cloned(),
             SystemPart::Chain(index) => self.chains.get(index).cloned(),
             SystemPart::Step(task, index) => {
                 let (table, copy) = self.origin[task.index()];

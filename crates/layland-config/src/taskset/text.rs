@@ -1,7 +1,7 @@
 //! Writes values in the syntax of a task-set file.
 
 use crate::keys::Of;
-use layland_model::{Behaviour, ExecutionModel, Preemption, Separation};
+use layland_model::{Behaviour, ExecutionModel, Index, Preemption, Separation};
 use std::fmt::{Display, Write};
 
 /// Quotes a value that needs no escapes: a time, a rate, a set.
@@ -128,6 +128,11 @@ pub(crate) fn steps(of: Of<'_>) -> Option<String> {
 pub(crate) fn follows(of: Of<'_>) -> Option<String> {
     let names = of.task.follows.iter().filter_map(|&id| of.system.tasks.get(id));
     (!of.task.follows.is_empty()).then(|| list(names.map(|task| quoted(&task.name))))
+}
+
+pub(crate) fn group(of: Of<'_>) -> Option<String> {
+    let group = of.system.groups.get(of.task.group?.index())?;
+    Some(quoted(&group.name))
 }
 
 pub(crate) fn ucb(of: Of<'_>) -> Option<String> {

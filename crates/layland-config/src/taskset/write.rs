@@ -1,11 +1,12 @@
 //! Writes a system as a task-set file.
 
+use super::groups::DESIGN;
 use super::text::{bare_or_quoted, inline, list, quoted, text};
 use crate::keys::{Of, TASK_KEYS, TaskKey, Value};
 use crate::levels;
 use layland_model::{
-    Chain, Change, Communication, CpuId, CpuSet, Index, Levels, Observed, Overheads, Platform,
-    RequestKind, Speed, System,
+    Chain, Change, Communication, CpuId, CpuSet, Index, InnerPolicy, Levels, Observed, Overheads,
+    Platform, RequestKind, ServerRule, Speed, System, TaskGroup,
 };
 use std::collections::BTreeMap;
 
@@ -81,6 +82,9 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         if let Some(home) = resource.home {
             out.key("home", home);
         }
+    }
+    for group in &system.groups {
+        out.group(group, system);
     }
     let none = TaskComments::default();
     for of in Of::each(system) {
@@ -218,6 +222,34 @@ impl Out<'_> {
             if block_reload_time.ns() != 0 || has_blocks {
                 self.key("block_reload_time", text(block_reload_time));
             }
+        }
+    }
+
+    fn group(&mut self, group: &TaskGroup, system: &System) {
+        let TaskGroup { name, budget, period, deadline, cpus, inner, rule, priority, parent } =
+            group;
+        self.table("[[group]]");
+        self.key("name", quoted(name));
+        self.key("budget", budget.map_or_else(|| quoted(DESIGN), text));
+        self.key("period", text(period));
+        if deadline != period {
+            self.key("deadline", text(deadline));
+        }
+        if *cpus != system.platform.all_cpus() {
+            self.key("cpus", text(cpus));
+        }
+        self.key("inner", quoted(inner.name()));
+        if let InnerPolicy::RoundRobin(quantum) = inner {
+            self.key("quantum", text(quantum));
+        }
+        if *rule != ServerRule::default() {
+            self.key("server", quoted(rule.name()));
+        }
+        if let Some(priority) = priority {
+            self.key("priority", priority);
+        }
+        if let Some(parent) = parent.and_then(|id| system.groups.get(id.index())) {
+            self.key("parent", quoted(&parent.name));
         }
     }
 

@@ -92,6 +92,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
         tasks: tasks.into_iter().collect::<Option<Vec<Task>>>()?.into(),
         in_level: None,
         resources: Vec::new(),
+        groups: Vec::new(),
         chains: Vec::new(),
         requests: Vec::new(),
         provenance: None,
@@ -441,6 +442,8 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(requests > 0, format!("{requests} requests are lost"), NO_PLACE);
     let resources = system.resources.len();
     lose(resources > 0, format!("{resources} resources are lost"), NO_PLACE);
+    let groups = system.groups.len();
+    lose(groups > 0, format!("{groups} groups with budgets are lost"), NO_PLACE);
     let chains = system.chains.len();
     lose(chains > 0, format!("{chains} cause-effect chains are lost"), NO_PLACE);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), NO_PLACE);

@@ -294,6 +294,44 @@ fn chains(tasks: &Tasks) -> Vec<Chain> {
     there.enumerate().map(chain).collect()
 }
 
+/// Groups for some sets, one within the other, with the tasks that may be in them.
+fn groups(platform: &Platform, tasks: &mut Tasks) -> Vec<TaskGroup> {
+    let Some(first) = tasks.values().next().cloned() else { return Vec::new() };
+    let (drawn, period) = (first.offset.ns() + first.jitter.ns() % 7, first.period);
+    if drawn % 3 == 0 || period.ns() < 8 {
+        return Vec::new();
+    }
+    let inner = match drawn % 6 {
+        1 => InnerPolicy::RoundRobin(period),
+        2 => InnerPolicy::Edf,
+        4 => InnerPolicy::Fifo,
+        _ => InnerPolicy::NonpreemptiveEdf,
+    };
+    let cpus = platform.clusters[first.cluster].clone();
+    let quarter = Service::from_ns(period.ns() / 4);
+    let outer = TaskGroup {
+        budget: (drawn % 5 != 0).then_some(quarter + quarter),
+        inner,
+        rule: ServerRule::ALL[(drawn % 3) as usize],
+        priority: (drawn % 3 > 0).then_some(drawn),
+        ..TaskGroup::new(format!("{} \"group\"", first.name), period, cpus.clone())
+    };
+    let within = TaskGroup {
+        budget: Some(quarter),
+        deadline: Duration::from_ns(period.ns() / 2),
+        parent: Some(GroupId(0)),
+        ..TaskGroup::new("within", period, CpuSet::single(cpus.iter().next_back().unwrap()))
+    };
+    for task in tasks.values_mut() {
+        let is_free = task.cluster == first.cluster
+            && task.budget.is_none()
+            && task.preemption.is_anywhere()
+            && (task.priority.is_some() || !inner.uses_priorities());
+        task.group = is_free.then_some(GroupId(0));
+    }
+    vec![outer, within]
+}
+
 /// A valid system.
 pub(crate) fn system() -> impl Strategy<Value = System> {
     let provenance =
@@ -331,7 +369,8 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
                 seed,
                 parameters: parameters.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
             });
-            let tasks: Tasks = tasks.collect();
+            let mut tasks: Tasks = tasks.collect();
+            let groups = groups(&platform, &mut tasks);
             let chains = chains(&tasks);
             let first = tasks.values().next().map_or(0, |task| task.jitter.ns() + task.offset.ns());
             let first = first.min(TIME_LIMIT);
@@ -352,6 +391,7 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
                 tasks,
                 in_level,
                 resources,
+                groups,
                 chains,
                 requests,
                 provenance,

@@ -39,6 +39,7 @@ fn with_each_field(base: &Task, other: &Task) -> Vec<(&'static str, Task)> {
         let_interval,
         cache,
         blocking_time,
+        group,
         thread,
     } = other.clone();
     let base = || base.clone();
@@ -66,6 +67,7 @@ fn with_each_field(base: &Task, other: &Task) -> Vec<(&'static str, Task)> {
         ("let_interval", Task { let_interval, ..base() }),
         ("cache", Task { cache, ..base() }),
         ("blocking_time", Task { blocking_time, ..base() }),
+        ("group", Task { group, ..base() }),
         ("thread", Task { thread, ..base() }),
     ]
 }
@@ -109,6 +111,10 @@ fn system(field: &str, task: &Task) -> System {
     if field == "steps" {
         system.resources = vec![Resource { name: "R0".to_owned(), home: None }];
     }
+    if field == "group" {
+        let cpus = system.platform.all_cpus();
+        system.groups = vec![TaskGroup::new("G0", Duration::from_ms(5), cpus)];
+    }
     system.tasks = vec![first, task].into();
     system
 }
@@ -129,6 +135,7 @@ fn each_field_is_read_back_or_said_to_be_lost() {
         drawn.follows = if follows { [TaskId(0)].into() } else { [].into() };
         drawn.cluster = usize::from(follows);
         drawn.blocking_time = drawn.offset;
+        drawn.group = follows.then_some(GroupId(0));
         // Steps that only execute have the meaning of no steps.
         let is_more = |steps: &Arc<[Step]>| steps.iter().any(|step| !matches!(step, Step::Run(_)));
         drawn.steps = drawn.steps.filter(is_more);

@@ -96,6 +96,7 @@ impl Theory {
             | Algorithm::LreTl
             | Algorithm::UEdf
             | Algorithm::Split(..)
+            | Algorithm::Groups(_)
             | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
             }

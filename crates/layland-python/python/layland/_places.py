@@ -104,7 +104,7 @@ class _Places:
                 return None
 
 
-_TABLES = ("task", "resource", "chain", "request")
+_TABLES = ("task", "resource", "group", "chain", "request")
 
 
 def _keys(path: list[str | int]) -> list[str]:

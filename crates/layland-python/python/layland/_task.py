@@ -88,8 +88,8 @@ class Task:
     keys
         Everything else that a task of a task-set file can have: ``budget``, ``criticality``, ``affinity``, ``cluster``,
         ``offset``, ``jitter``, ``rank``, ``priority``, ``jobs``, ``on_miss``, ``reclaim``, ``nonpreemptive``,
-        ``segments``, ``steps``, ``follows``, ``let_interval``, ``release``, ``exec``, ``count``, ``thread``, ``ucb``,
-        ``ecb`` (``layland schema`` describes them), and ``blocking``: for how long at most jobs of lower priority delay
+        ``segments``, ``steps``, ``follows``, ``let_interval``, ``group``, ``release``, ``exec``, ``count``, ``thread``,
+        ``ucb``, ``ecb`` (``layland schema`` describes them), and ``blocking``: for how long at most jobs of lower priority delay
         its jobs, for the analyses that know it. A key that is ``None`` is left out.
 
     Raises

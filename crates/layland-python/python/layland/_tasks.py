@@ -38,6 +38,7 @@ _ARGUMENTS = {
     "criticality": "levels",
     "defaults": "defaults",
     "resource": "resources",
+    "group": "groups",
     "chain": "chains",
     "request": "requests",
 }
@@ -139,6 +140,9 @@ class TaskSet:
         Values of keys that tasks leave out, and ``tie``: what decides between equal priorities.
     resources
         The resources that jobs lock: their names, or dictionaries with ``name`` and ``home``.
+    groups
+        Groups of tasks with a budget: dictionaries with ``name``, ``budget``, ``period`` and ``inner``, and if need be
+        ``deadline``, ``cpus``, ``quantum``, ``server``, ``priority`` and ``parent``. Tasks name theirs as ``group``.
     chains
         Cause-effect chains: dictionaries with ``name`` and ``tasks``, and if need be ``communication`` (``implicit`` or
         ``let``), ``max_reaction`` and ``max_age``.
@@ -159,7 +163,7 @@ class TaskSet:
     Warns
     -----
     InputWarning
-        If tasks are from a set that has more groups than this one is given (``chains`` and others): give them, or an
+        If tasks are from a set that has more parts than this one is given (``chains`` and others): give them, or an
         empty list; :meth:`replace` keeps all.
 
     Examples
@@ -189,26 +193,28 @@ class TaskSet:
         levels: Sequence[str] | None = None,
         defaults: Mapping[str, Any] | None = None,
         resources: Sequence[str | Mapping[str, Any]] | None = None,
+        groups: Entries | None = None,
         chains: Entries | None = None,
         requests: Entries | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
         all_tasks = _tasks(tasks)
-        groups = {
+        parts = {
             "platform": platform,
             "levels": levels,
             "defaults": defaults,
             "resources": resources,
+            "groups": groups,
             "chains": chains,
             "requests": requests,
             "provenance": provenance,
         }
         document: dict[str, Any] = {"layland": 1}
-        _groups(document, {"cpus": as_int(cpus, "cpus"), **groups, "tasks": all_tasks})
+        _groups(document, {"cpus": as_int(cpus, "cpus"), **parts, "tasks": all_tasks})
         called = text(name, "name")
-        lost = [group for group in dict.fromkeys(g for task in all_tasks for g in task._origin) if groups[group] is None]
+        lost = [part for part in dict.fromkeys(p for task in all_tasks for p in task._origin) if parts[part] is None]
         if lost:
-            has = " and ".join(f"`{group}`" for group in lost)
+            has = " and ".join(f"`{part}`" for part in lost)
             message = f"{called}: the set of these tasks has {has}, and this one is not given any"
             help = f"give {lost[0]}=old.{lost[0]}, or change the set by old.replace(..)"
             warnings.warn(f"{message}: {help}", InputWarning, stacklevel=2)
@@ -418,6 +424,11 @@ class TaskSet:
         return list(self._document().get("resource", []))
 
     @property
+    def groups(self) -> list[dict[str, Any]]:
+        """The groups of tasks with a budget."""
+        return list(self._document().get("group", []))
+
+    @property
     def chains(self) -> list[dict[str, Any]]:
         """The cause-effect chains."""
         return list(self._document().get("chain", []))
@@ -442,6 +453,7 @@ class TaskSet:
         levels: Sequence[str] | None = None,
         defaults: Mapping[str, Any] | None = None,
         resources: Sequence[str | Mapping[str, Any]] | None = None,
+        groups: Entries | None = None,
         chains: Entries | None = None,
         requests: Entries | None = None,
         provenance: Mapping[str, Any] | None = None,
@@ -462,6 +474,7 @@ class TaskSet:
             "levels": levels,
             "defaults": defaults,
             "resources": resources,
+            "groups": groups,
             "chains": chains,
             "requests": requests,
             "provenance": provenance,
