@@ -52,6 +52,7 @@
 //! |---|---|
 //! | [`CheckQuestion`]: can it be guaranteed? | [`Checked`], with its [`Document`](check::Document) and its certificate |
 //! | [`SimulateQuestion`]: what will happen? | [`Simulated`], with its [`Document`](simulate::Document); it records again what charts and files show |
+//! | [`DesignQuestion`]: which budget is the least for a group? | [`DesignDocument`](design::DesignDocument), with its proof |
 //! | [`Limit`]: is a figure of a run within its limit? | [`Held`](limits::Held) |
 //! | [`Structure::of`]: what does a policy make of the set before the start? | [`Structure`], which draws itself |
 //! | [`Policies::of`], [`convert`]: which policies are there; what is the set in another format? | documents |
@@ -59,6 +60,7 @@
 mod assigned;
 pub mod check;
 mod convert;
+pub mod design;
 mod doubts;
 mod exit;
 pub mod limits;
@@ -74,6 +76,7 @@ pub mod values;
 
 pub use check::{CheckQuestion, Checked};
 pub use convert::convert;
+pub use design::DesignQuestion;
 pub use exit::Exit;
 pub use limits::Limit;
 pub use names::{canonical_policy, distinct_policies, unknown_policy};

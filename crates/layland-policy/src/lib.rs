@@ -84,7 +84,7 @@ pub mod shell;
 pub mod split;
 mod spoken;
 mod state;
-mod task_groups;
+pub mod task_groups;
 pub mod top_first;
 
 pub use fixed_order::FixedOrder;

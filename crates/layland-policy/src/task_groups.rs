@@ -1,14 +1,24 @@
-//! Groups with budgets: servers of groups and plain tasks on each CPU, under EDF or fixed priorities.
+//! Groups with budgets (`groups`): servers of groups and plain tasks on each CPU, under EDF or fixed
+//! priorities.
 //!
-//! A set with groups is checked and not run: this policy states what analyses are about, and refuses to
-//! decide. A set without groups is scheduled as by partitioned EDF or fixed priorities.
+//! | outer | servers | source |
+//! |---|---|---|
+//! | `edf` | constant-bandwidth, hard; the revised wake-up rule if the deadline is shorter than the period | Abeni and Buttazzo 1998; Linux |
+//! | `fp` | deferrable and polling, one CPU per group | Strosnider, Lehoczky and Sha 1995 |
+//!
+//! [`TaskGroups`] has the order of everything that happens in one instant. A set without groups is
+//! scheduled as by partitioned EDF or fixed priorities.
+
+mod jobs;
+mod linked;
+mod servers;
+
+pub use linked::TaskGroups;
+pub use servers::{ServerChange, ServerEvent, ServerState};
 
 use crate::ordered;
-use crate::{
-    Action, Count, Event, Needs, OptionInfo, Policy, PolicyInfo, PolicyOptions, Refusal, State,
-    SystemRefusal, Values,
-};
-use layland_model::{Algorithm, Order, ScheduleRule, ServerRule, System, Time};
+use crate::{OptionInfo, Policy, PolicyInfo, PolicyOptions, Refusal, SystemRefusal, Values};
+use layland_model::{Algorithm, CpuSet, GroupId, Index, Order, ServerRule, System};
 
 /// Returns the policy `groups`.
 pub(crate) fn policy() -> PolicyInfo {
@@ -22,9 +32,8 @@ pub(crate) fn policy() -> PolicyInfo {
     .implementing_by(|options| Algorithm::Groups(order(options).unwrap_or(Order::Deadline)))
     .taking_groups()
     .refusing([
-        "to simulate or run a set with groups",
-        "groups whose budget is to be designed, and beside groups: tasks with several CPUs, overheads, CPUs of other \
-         speeds, requests",
+        "groups whose budget is to be designed, groups whose tasks may use some of their CPUs and neither all nor one \
+         each, and beside groups: tasks with several CPUs, overheads, CPUs of other speeds, requests",
         "with outer=edf servers by priority; with outer=fp constant-bandwidth servers, groups with several CPUs, and \
          groups and tasks without a `priority`",
     ])
@@ -46,17 +55,12 @@ fn build(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, Sy
     if system.groups.is_empty() {
         return Ok(Box::new(ordered::partitioned(order, system, options)?));
     }
-    can_be_checked(system, order)?;
-    if options.is_for_its_rule() {
-        return Ok(Box::new(OnlyARule));
-    }
-    let reason = "groups with budgets can be checked, and not simulated or run: remove [[group]] and `group`, or use \
-                  `layland check`";
-    Err(Refusal::not_permitted(reason).into())
+    permitted(system, order)?;
+    Ok(Box::new(TaskGroups::new(system, order)))
 }
 
-/// Refuses sets that no analysis of groups is about.
-fn can_be_checked(system: &System, order: Order) -> Result<(), SystemRefusal> {
+/// Refuses sets with groups that this policy does not schedule.
+fn permitted(system: &System, order: Order) -> Result<(), SystemRefusal> {
     let refused = |reason: String| Err(SystemRefusal::from(Refusal::not_permitted(reason)));
     let by_priority = order == Order::Given;
     for group in &system.groups {
@@ -87,6 +91,29 @@ fn can_be_checked(system: &System, order: Order) -> Result<(), SystemRefusal> {
             }
         }
     }
+    for (at, group) in system.groups.iter().enumerate() {
+        let id = Some(GroupId::from_index(at));
+        let tasks = || system.tasks.iter().filter(|(_, task)| task.group == id);
+        let allowed: Vec<CpuSet> = tasks().map(|(id, _)| system.allowed_cpus(id)).collect();
+        let is_linked = allowed.iter().all(|cpus| *cpus == group.cpus);
+        if !is_linked && allowed.iter().any(|cpus| cpus.len() != 1) {
+            return refused(format!(
+                "tasks of the group `{}` may use some of its CPUs: give each of them all of these CPUs, or one",
+                group.name
+            ));
+        }
+        let servers = system.group_servers(GroupId::from_index(at)).unwrap_or_default();
+        let is_served = |cpus: &CpuSet| servers.iter().any(|(cpu, _)| cpus.contains(*cpu));
+        if let Some(((id, task), _)) =
+            tasks().zip(&allowed).find(|(_, cpus)| !is_served(cpus))
+        {
+            let reason = format!(
+                "`{}` is never served: the groups within `{}` leave it nothing",
+                task.name, group.name
+            );
+            return Err(Refusal::not_permitted(reason).about(id));
+        }
+    }
     for (id, task) in system.tasks.iter().filter(|(_, task)| task.group.is_none()) {
         let cpus = system.allowed_cpus(id);
         if cpus.len() != 1 {
@@ -113,23 +140,4 @@ fn can_be_checked(system: &System, order: Order) -> Result<(), SystemRefusal> {
         return refused("a set with groups does not change: remove [[request]]".to_owned());
     }
     Ok(())
-}
-
-/// A policy that states its rule and never runs.
-#[derive(Clone, Debug)]
-struct OnlyARule;
-
-impl Policy for OnlyARule {
-    fn on_event(&mut self, _: Time, _: Event) {}
-    fn decide(&mut self, _: Time, _: &mut Vec<Action>) {}
-    fn save(&self, _: Time, _: &mut State) {}
-    fn needs(&self) -> Needs {
-        Needs::READY_JOBS
-    }
-    fn rule(&self) -> ScheduleRule {
-        ScheduleRule::None
-    }
-    fn counts(&self) -> Vec<Count> {
-        Vec::new()
-    }
 }

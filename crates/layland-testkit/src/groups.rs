@@ -275,6 +275,15 @@ pub fn check_least_budget(
                 }
             }
         }
+        InTimeProof::Alone(periods) => {
+            let [task] = tasks else { return Err("the task is not alone".to_owned()) };
+            let is_enough = periods * budget >= task.wcet
+                && periods * period <= task.period
+                && periods * period <= task.deadline;
+            if !is_enough {
+                return Err(format!("{periods} periods are not enough"));
+            }
+        }
         InTimeProof::Lengths(chain) => {
             // Below a length of the chain down to the next one, the demand is at most that 1 below it.
             let shortest = tasks.iter().map(|task| task.deadline).min().unwrap_or(0);

@@ -169,6 +169,20 @@ impl Design {
         is_enough.then(|| Service::from_ns(budget))
     }
 
+    /// The least budget by the supply or, for a single task, by
+    /// [`lone_response_time`](super::lone_response_time).
+    ///
+    /// # Errors
+    /// See [`accepts`](Self::accepts).
+    pub fn least(
+        &self,
+        period: Duration,
+        deadline: Duration,
+    ) -> Result<Option<Service>, Shortfall> {
+        let by_supply = self.least_budget(period, deadline)?;
+        Ok(by_supply.into_iter().chain(self.least_alone(period, deadline)).min())
+    }
+
     /// The period and budget with the least `(Q + cost) / P` over these periods, each with its deadline
     /// at its end; among equal ones the longest period. Exact on these periods.
     ///
@@ -216,12 +230,34 @@ impl Design {
             let budget = Service::from_ns(Q);
             Supply::of(&GroupServer { budget, period, deadline, rule: self.rule })
         };
-        let yes = self.shown(&supply(budget.ns()))?;
+        let yes = self.enough(budget, period, deadline)?;
         let no = match budget.ns() - 1 {
             0 => None,
             less => Some(self.refuted(&supply(less))?),
         };
         Ok(LeastBudget { yes, no })
+    }
+
+    /// The proof by the supply, or the one for a single task.
+    fn enough(
+        &self,
+        budget: Service,
+        period: Duration,
+        deadline: Duration,
+    ) -> Result<InTimeProof, &'static str> {
+        let server = GroupServer { budget, period, deadline, rule: self.rule };
+        let by_supply = self.shown(&Supply::of(&server));
+        match (&by_supply, self.test.tasks().next(), self.test.tasks().len()) {
+            (Err(_), Some(task), 1) => {
+                let alone = super::lone_response_time(&server, task);
+                let Some(_) = alone.filter(|&response| response <= task.deadline) else {
+                    return by_supply;
+                };
+                let periods = num_integer::Integer::div_ceil(&task.wcet.ns(), &budget.ns());
+                Ok(InTimeProof::Alone(periods))
+            }
+            _ => by_supply,
+        }
     }
 
     fn shown(&self, supply: &Supply) -> Result<InTimeProof, &'static str> {
@@ -311,6 +347,9 @@ pub enum InTimeProof {
     /// demand of the longer one is at most the supply of all lengths in between. Empty if no deadline
     /// lies below the longest length.
     Lengths(Vec<Duration>),
+    /// A single task on a constant-bandwidth server: `ceil(C / Q)` periods for each job, as in
+    /// [`lone_response_time`](super::lone_response_time).
+    Alone(i64),
 }
 
 /// The proof that a group is not in time.

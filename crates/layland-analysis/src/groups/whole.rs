@@ -25,7 +25,7 @@ use crate::{
     ResponseTest, SchedulabilityTest, Scope, Sporadic, Verdict,
 };
 use layland_model::{
-    Algorithm, CpuId, CpuSet, Duration, GroupId, GroupServer, Index, Order, Rate, RateSum, Service,
+    Algorithm, CpuId, CpuSet, Duration, GroupId, GroupServer, Index, Order, Rate, RateSum,
     System, Task, TaskGroup, TaskId, TaskMap,
 };
 use std::collections::BTreeMap;
@@ -363,7 +363,7 @@ impl<'a> Members<'a> {
                     reasons.push(Reason::compared(what, scope, value, bound, true));
                 }
                 reasons.extend(
-                    self.tells.then(|| self.slack(&test, &served, cpus, alone.is_some())).flatten(),
+                    self.tells.then(|| self.slack(&test, &served, cpus)).flatten(),
                 );
                 let reasons = reasons.into_iter().map(|reason| reason.of_group(self.id)).collect();
                 Finding { verdict: Verdict::Yes, reasons }
@@ -377,7 +377,6 @@ impl<'a> Members<'a> {
         test: &InnerTest,
         served: &[GroupServer],
         cpus: &CpuSet,
-        is_alone: bool,
     ) -> Option<Reason> {
         let first = served.first()?;
         if served.iter().any(|server| server != first) {
@@ -389,10 +388,7 @@ impl<'a> Members<'a> {
             servers: served.len(),
             cost: Duration::ZERO,
         };
-        let by_supply = design.least_budget(first.period, first.deadline).ok().flatten();
-        let by_itself =
-            if is_alone { design.least_alone(first.period, first.deadline) } else { None };
-        let least: Service = by_supply.into_iter().chain(by_itself).min()?;
+        let least = design.least(first.period, first.deadline).ok().flatten()?;
         let what = "the least budget that is enough";
         let (value, bound) = (time(least.at_unit_speed()), time(first.budget.at_unit_speed()));
         Some(Reason::compared(what, Scope::cpus(cpus), value, bound, true))

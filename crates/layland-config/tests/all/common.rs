@@ -320,7 +320,7 @@ fn groups(platform: &Platform, tasks: &mut Tasks) -> Vec<TaskGroup> {
         budget: Some(quarter),
         deadline: Duration::from_ns(period.ns() / 2),
         parent: Some(GroupId(0)),
-        ..TaskGroup::new("within", period, CpuSet::single(cpus.iter().next_back().unwrap()))
+        ..TaskGroup::new("within", period, CpuSet::single(cpus.iter().last().unwrap()))
     };
     for task in tasks.values_mut() {
         let is_free = task.cluster == first.cluster

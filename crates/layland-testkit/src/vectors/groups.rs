@@ -98,7 +98,7 @@ fn at_each(pairs: &Value, f: impl Fn(i64) -> i64) -> Read<Value> {
 }
 
 /// Fractions as the vectors write them.
-fn written(rate: &Rate) -> Value {
+pub(super) fn written(rate: &Rate) -> Value {
     match rate.as_i64_pair() {
         Some((whole, 1)) => json!(whole),
         Some((numerator, denominator)) => json!(format!("{numerator}/{denominator}")),

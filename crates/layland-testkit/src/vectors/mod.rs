@@ -10,6 +10,7 @@ mod edf_affinity;
 mod graph_bounds;
 mod graphs;
 mod groups;
+mod groups_runtime;
 mod how_often;
 mod levels;
 mod locks;
@@ -119,8 +120,7 @@ pub fn run(vector: &Value) -> Verdict {
             "mk_word" | "mk_cycle" | "mk_order" | "mk_parse" | "mk_history" | "prob_periodic"
             | "prob_given" | "prob_phase" | "prob_bound" | "interval" | "twca",
         ) => how_often::run(vector),
-        // Needs the policy `groups`, which no engine has.
-        Some("runtime") => Verdict::NotSupported("runs of groups".to_owned()),
+        Some("runtime") => groups_runtime::run(vector),
         Some("split") => split::assignment(vector),
         Some("split_runtime") => split::runtime(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),

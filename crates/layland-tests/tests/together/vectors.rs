@@ -17,7 +17,7 @@ fn every_shipped_vector_passes() {
         ("global-classics", 42),
         ("levels", 70),
         ("speeds", 155),
-        ("groups", 141),
+        ("groups", 181),
         ("how-often", 184),
     ] {
         let mut report = VectorReport::default();
@@ -123,6 +123,9 @@ fn a_wrong_expectation_fails() {
         ("groups/design", "\"no\":{\"length\":92}", "\"no\":{\"length\":91}"),
         ("groups/design", "[\"3/5\",5,3]", "[\"4/5\",5,4]"),
         ("groups/hcbs", "9999942,10001", "9999942,10000"),
+        ("groups/runtime", "[0,2,0,25,28]],\"jobs\"", "[0,2,0,25,27]],\"jobs\""),
+        ("groups/runtime", "[5,0,0,\"wait\",0,7]", "[5,0,0,\"keep\",0,7]"),
+        ("groups/runtime", "[9,0,0,\"replenish\",3,15]", "[9,0,0,\"replenish\",2,15]"),
         (
             "groups/hcbs",
             "[\"write\",\"c\",40000,50000,\"EINVAL\"]",

@@ -4,6 +4,7 @@ use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
 use crate::ui::numbers::{whole, whole_u64};
 use clap::Args;
+use layland_answers::DesignQuestion;
 use layland_answers::values::length_of;
 use layland_engine::reserves::Margin;
 use layland_model::Duration;
@@ -28,6 +29,8 @@ Examples:
       without a file; the result as JSON
   layland check robot.toml --policy g-edf --certificate robot.json
       also the proof of the answer, which tools/verify_certificate.py robot.toml robot.json checks
+  layland check robot.toml --design group=vision,periods=1ms..20ms/1ms
+      the least bandwidth with which a group of the set is in time, over periods
   layland check sets/*.toml --policy g-edf
       many sets at once, on all CPUs; a file that ends in .jsonl has a set in each line
   layland gen -n 20 -u 4 --cpus 8 --sets 100000 --to jsonl | layland check --from jsonl - -p g-edf --json
@@ -59,6 +62,13 @@ pub(crate) struct CheckArgs {
     /// 0.05 more, and `check` nothing more
     #[arg(long, value_name = "FRACTION|TIME", conflicts_with = "certificate")]
     pub reserve: Option<Margin>,
+    /// Find the least budget of a group, and the least bandwidth over periods and numbers of CPUs: group=NAME, and if
+    /// wanted periods=1ms+2ms+5ms or periods=1ms..10ms/1ms, and cpus=1..4. By default the period and the CPUs of the
+    /// group. The set is not checked
+    #[arg(long, value_name = "group=NAME,..", help_heading = "Search")]
+    #[arg(conflicts_with_all = ["policy", "test", "reserve", "effort", "tick", "all", "bounds", "cite", "output", "more"])]
+    #[arg(hide_short_help = true)]
+    pub design: Option<DesignQuestion>,
     /// The largest number of jobs to simulate in search of a schedule that misses, where no test decides. As many
     /// states are examined; 0 does not search. By default at most 20000, and fewer with many tasks. With more than 16
     /// sets it is 0, and the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well

@@ -4,6 +4,7 @@
 mod args;
 mod batch;
 mod chains;
+mod design;
 #[cfg(test)]
 mod doors;
 mod kernel;
@@ -45,6 +46,9 @@ impl CheckArgs {
 }
 
 pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
+    if let Some(question) = &args.design {
+        return design::run(question, args);
+    }
     let question = args.question().resolved(registry)?;
     args.policy.clone_from(&question.policies);
     let args = &*args;
