@@ -69,10 +69,10 @@ class Task:
 
     KNOWN = {
         "name", "period", "deadline", "wcet", "budget", "criticality", "affinity", "cluster", "offset", "jitter",
-        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim", "steps", "blocking",
+        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim", "steps", "blocking", "group",
     }  # fmt: skip
 
-    def __init__(self, at, table, levels, clusters):
+    def __init__(self, at, table, levels, clusters, groups):
         unknown = set(table) - self.KNOWN
         need(not unknown, f"the verifier does not know {sorted(unknown)}: use `layland convert SET --to toml`")
         self.at, self.name, self.T = at, table["name"], time(table["period"])
@@ -92,7 +92,11 @@ class Task:
         self.has_budget = "budget" in table
         self.budget = time(table["budget"]) if self.has_budget else self.C
         self.cluster = whole(table.get("cluster", 0), "a cluster", most=len(clusters) - 1)
-        self.allowed = cpu_set(table["affinity"]) if "affinity" in table else clusters[self.cluster]
+        self.group = table.get("group")
+        need(self.group is None or self.group in groups, f"{self.name} is in a group that does not exist")
+        # Within a group, its CPUs take the place of the cluster.
+        around = clusters[self.cluster] if self.group is None else groups[self.group].cpus
+        self.allowed = cpu_set(table["affinity"]) if "affinity" in table else around
         self.cpus = self.allowed
         self.has_rank = "rank" in table
         self.rank, self.priority, self.jobs = table.get("rank", at), table.get("priority"), table.get("jobs")
@@ -193,13 +197,29 @@ class Task:
 IN_TURN = "nothing is shown of tasks of one priority that are served in turn"
 
 
+class Group:
+    """A group of tasks with a budget in each period."""
+
+    def __init__(self, table, everywhere):
+        known = {"name", "budget", "period", "deadline", "cpus", "inner", "quantum", "server", "priority", "parent"}
+        need(not set(table) - known, f"the verifier does not know {sorted(set(table) - known)} of a group")
+        self.name, self.inner, self.rule = table["name"], table["inner"], table.get("server", "cbs")
+        self.P = time(table["period"])
+        self.D = time(table["deadline"]) if "deadline" in table else self.P
+        self.cpus = cpu_set(table["cpus"]) if "cpus" in table else everywhere
+        self.has_parent = "parent" in table
+
+
 class Set:
     """The task set of a file."""
 
     def __init__(self, text):
         # A number with a fraction stays the text that it is: nothing here is one but what is exact as text.
         file = tomllib.loads(text, parse_float=str)
-        known = {"layland", "platform", "criticality", "task", "request", "provenance", "sim", "resource", "defaults"}
+        known = {
+            "layland", "platform", "criticality", "task", "request", "provenance", "sim", "resource", "defaults",
+            "group",
+        }  # fmt: skip
         need(not set(file) - known, "the verifier does not know this file: use `layland convert SET --to toml`")
         ranked = {"tie": "rank"}
         need(file.get("defaults", ranked) == ranked, IN_TURN)
@@ -220,7 +240,10 @@ class Set:
         unknown = {name for name, cost in self.overhead.items() if cost} - known
         need(not unknown, f"the verifier does not know the overheads {sorted(unknown)}")
         self.costs = any(cost for name, cost in self.overhead.items() if name != "tick_period")
-        self.tasks = [Task(at, table, levels, self.clusters) for at, table in enumerate(file["task"])]
+        groups = [Group(table, self.all) for table in file.get("group", [])]
+        self.groups = {group.name: group for group in groups}
+        need(len(self.groups) == len(groups), "two groups have one name")
+        self.tasks = [Task(at, table, levels, self.clusters, self.groups) for at, table in enumerate(file["task"])]
         self.by_name = {task.name: task for task in self.tasks}
         need(len(self.by_name) == len(self.tasks), "two tasks have one name")
         self.by_rank = "tie" in file.get("defaults", {}) or all(task.has_rank for task in self.sharing(self.tasks))
@@ -316,6 +339,7 @@ OTHERS = {
     "edf-us": ("zeta", "place"), "fpedf": ("place",), "edf-k": ("k", "place"), "rm-us": ("zeta", "place"),
     "llf": ("quantum", "tie"), "mllf": (),
     "cd": ("split", "order"), "edf-wm": ("order",), "pd2": ("quantum", "releases"), "er-pd2": ("quantum", "releases"),
+    "groups": ("outer",),
 }  # fmt: skip
 # They drop jobs of lower criticality, and then what holds of every scheduler that drops none says nothing.
 DROPPING = {
@@ -1453,6 +1477,7 @@ def verify(system, answer):
     if (test, answer["verdict"]) in (("CAPACITY", "no"), ("AFFINITY", "no")):
         need(not system.mixed or not (form == "mixed" or spec.name in DROPPING), "the policy may drop jobs")
         return no_scheduler(system, test, proof)
+    need(not system.groups, "the verifier does not know groups with budgets under policies")
     need(form is not None, "the verifier does not know this policy")
     spec.known()
     served = spec.name in SERVERS and any(task.has_budget for task in system.tasks)
@@ -1578,6 +1603,7 @@ def verify_whatever(system, answer):
     """Verifies the proof of an answer that does not depend on the policy."""
     test, proof = answer["test"], answer["proof"]
     need(answer["verdict"] in ("yes", "no"), "nothing is decided")
+    need(answer["verdict"] == "no" or not system.groups, "the verifier does not know groups with budgets here")
     is_blocked = any(task.B for task in system.tasks)
     need(answer["verdict"] == "no" or not is_blocked, f"{test} counts no blocking times")
     known = test in ("CAPACITY", "AFFINITY") or not any(task.has_steps for task in system.tasks)
@@ -1601,6 +1627,133 @@ def verify_whatever(system, answer):
     need(answer["verdict"] == "no" and test in ("CAPACITY", "AFFINITY"), f"the verifier does not know {test}")
     need(not system.mixed, "some policies drop jobs of lower criticality")
     return no_scheduler(system, test, proof)
+
+
+# ---- Budgets of groups ----------------------------------------------------------------------------------------------
+
+
+class Supply:
+    """The least time that a constant-bandwidth server gives a group with work (Easwaran, Anand and Lee 2007)."""
+
+    def __init__(self, Q, P, D):
+        self.Q, self.P, self.D, self.gap = Q, P, D, P - Q
+        self.delay = self.gap + D - Q
+        self.alpha = Fraction(Q, P)
+
+    def within(self, t):
+        k, r = divmod(max(0, t - self.gap), self.P)
+        return k * self.Q + min(self.Q, max(0, r - (self.D - self.Q)))
+
+    def takes(self, work):
+        if work <= 0:
+            return 0
+        k = (work - 1) // self.Q
+        return self.gap + k * self.P + self.D - self.Q + work - k * self.Q
+
+
+def due(tasks, t):
+    return sum(max(0, (t - task.D) // task.T + 1) * task.C for task in tasks)
+
+
+def interferes(others, t):
+    return sum(-(-t // task.T) * task.C for task in others)
+
+
+def longest(tasks, supply):
+    """No longer window has more demand than supply, if none up to here has."""
+    load = sum(task.u for task in tasks)
+    need(load <= supply.alpha, "the tasks need more than the bandwidth")
+    limits = [supply.gap + max(0, *(task.D - task.T for task in tasks)) + lcm(supply.P, *(task.T for task in tasks))]
+    if load < supply.alpha:
+        early = sum(task.u * max(0, task.T - task.D) for task in tasks)
+        limits.append(floor((early + supply.alpha * supply.delay) / (supply.alpha - load)))
+    return min(limits)
+
+
+def first_of(tasks, task):
+    """The tasks that delay this one under fixed priorities: those of equal priority count as higher."""
+    return [other for other in tasks if other is not task and other.priority <= task.priority]
+
+
+def alone_in_time(tasks, Q, P, D):
+    """Each job of a single task begins a new period of its server."""
+    [task] = tasks
+    k = -(-task.C // Q)
+    return k * P <= task.T and (k - 1) * P + D <= task.D
+
+
+def shows_enough(proof, inner, tasks, supply):
+    [(kind, steps)] = proof.items()
+    if kind == "responses":
+        need(inner == "fp" and all(task.D <= task.T for task in tasks), "response times are for fixed priorities")
+        lengths = {step["task"]: step["length_ns"] for step in steps}
+        need(len(lengths) == len(steps) and lengths.keys() == {task.name for task in tasks}, "each task needs one length")
+        for task in tasks:
+            t = lengths[task.name]
+            need(t <= task.D, f"{task.name} has a length beyond its deadline")
+            work = task.C + interferes(first_of(tasks, task), t)
+            need(work <= supply.within(t), f"the supply in {t} is too little for {task.name}")
+    elif kind == "lengths_ns":
+        need(inner == "edf", "lengths are for EDF")
+        until, shortest = longest(tasks, supply), min(task.D for task in tasks)
+        need(due(tasks, until) == due(tasks, steps[0] if steps else 0), "longer windows are left out")
+        for t, after in zip(steps, steps[1:] + [min([shortest, *steps])]):
+            need(after <= t and due(tasks, t) <= supply.within(t), f"more than the supply is due in {t}")
+            need(after == t or due(tasks, t - 1) <= supply.within(after), f"the windows from {after} to {t} are left out")
+    else:
+        need(kind == "periods" and len(tasks) == 1, "the task is not alone")
+        need(steps == -(-tasks[0].C // supply.Q), "this is another number of periods")
+        need(alone_in_time(tasks, supply.Q, supply.P, supply.D), "the task is late")
+
+
+def shows_too_little(proof, inner, tasks, supply):
+    [(kind, steps)] = proof.items()
+    if kind == "bandwidth":
+        need(steps and sum(task.u for task in tasks) > supply.alpha, "the bandwidth is enough")
+    elif kind == "length_ns":
+        need(inner == "edf" and due(tasks, steps) > supply.within(steps), f"the supply in {steps} is enough")
+    else:
+        need(kind == "late" and inner == "fp", "this is no proof against a budget")
+        task = next((task for task in tasks if task.name == steps["task"]), None)
+        need(task is not None and steps["lengths_ns"], "there is no such task")
+        before = 0
+        for t in steps["lengths_ns"]:
+            need(t <= supply.takes(task.C + interferes(first_of(tasks, task), before)), f"{t} does not follow")
+            before = t
+        need(before > task.D, f"{task.name} is not late")
+
+
+def verify_design(system, found):
+    """A budget of a group is enough, and for the tests 1 ns less is not."""
+    need(found["group"] in system.groups, "there is no such group")
+    group, choice = system.groups[found["group"]], found["choice"]
+    tasks = [task for task in system.tasks if task.group == group.name]
+    need(tasks and choice is not None, "there is nothing to show")
+    need((found["inner"], found["server"]) == (group.inner, group.rule) and group.rule == "cbs", "it is another group")
+    need(not system.mixed and not system.other_speeds, "the verifier does not know levels or speeds here")
+    sporadic(system, tasks, constrained=False, fits=False)
+    for task in tasks:
+        need(task.allowed == group.cpus and not task.has_budget, f"{task.name} has other CPUs or a budget")
+        need(not task.has_steps and task.B == 0, f"{task.name} does more than execute")
+        need(group.inner != "fp" or task.priority is not None, f"{task.name} has no priority")
+    Q, P, D, m = choice["budget_ns"], choice["period_ns"], choice["deadline_ns"], choice["cpus"]
+    cost = 2 * system.overhead.get("context_switch", 0) + system.overhead.get("scheduling", 0)
+    need(found["cost_ns"] == cost, "switches cost something else")
+    need(0 < Q <= D <= P and (D == P or (P, D) == (group.P, group.D)), "there is no such server")
+    need(m == 1, "the tests for several servers have no proof")
+
+    def bandwidth(row):
+        return row["cpus"] * Fraction(row["budget_ns"] + cost, row["period_ns"])
+
+    rows = [row for row in found["table"] if row["budget_ns"] is not None]
+    need(choice in rows and Fraction(choice["bandwidth"]) == bandwidth(choice), "the choice is not in the table")
+    need(all(bandwidth(row) >= bandwidth(choice) for row in rows if row["budget_ns"] + cost <= row["period_ns"]), "a row is better")
+    shows_enough(found["proof"]["yes"], group.inner, tasks, Supply(Q, P, D))
+    no = found["proof"]["no"]
+    need((no is None) == (Q == 1), "a budget of 1 ns less needs a proof, too")
+    if no is not None:
+        shows_too_little(no, group.inner, tasks, Supply(Q - 1, P, D))
+        need(len(tasks) > 1 or not alone_in_time(tasks, Q - 1, P, D), "1 ns less is enough for a single task")
 
 
 # ---- The form of a certificate --------------------------------------------------------------------------------------
@@ -1696,6 +1849,43 @@ CERTIFICATE = {
 }
 
 
+ROW = {
+    "cpus": is_whole, "period_ns": is_whole, "deadline_ns": is_whole, "budget_ns": Or(is_whole),
+    "bandwidth": Or(is_rational), "why": Or(is_text),
+}  # fmt: skip
+DESIGN = {
+    "layland": is_text, "design": is_whole, "set": is_text, "group": is_text, "inner": is_text, "server": is_text,
+    "cost_ns": is_whole, "choice": Or(ROW), "table": [ROW], "without": Or(is_text),
+    "proof": Or({
+        "yes": {"responses": [{"task": is_text, "length_ns": is_whole}], "lengths_ns": [is_whole], "periods": is_whole},
+        "no": Or({"late": {"task": is_text, "lengths_ns": [is_whole]}, "length_ns": is_whole, "bandwidth": is_flag}),
+    }),
+}  # fmt: skip
+
+
+def check_design(text, found):
+    """As `check`, for the answer of `layland check --design`."""
+    try:
+        has_shape(found, DESIGN)
+        need(found.get("design") == 1, "this is no design of a version that the verifier knows")
+        need(found.keys() == DESIGN.keys(), "something is missing")
+        system = Set(text)
+    except Invalid:
+        raise
+    except Exception as error:
+        raise Invalid(f"it cannot be read: {error!r}") from None
+    claim = f"design {found['group']}", "yes", "least budget"
+    if found["proof"] is None:
+        return [(*claim, None, found["without"] or "the certificate does not say why")]
+    try:
+        verify_design(system, found)
+        return [(*claim, True, "")]
+    except Invalid as why:
+        return [(*claim, False, str(why))]
+    except Exception as error:
+        return [(*claim, False, f"it cannot be read: {error!r}")]
+
+
 def has_shape(value, shape, where="the certificate"):
     """Refuses a value that is not a certificate, so that nothing below meets a value of another type."""
     if isinstance(shape, Or):
@@ -1736,6 +1926,8 @@ def read_certificate(certificate):
 def check(text, certificate):
     """Each answer: who it is about, the verdict, the test, and `valid`, why it is not, or why it has no proof. Raises
     Invalid if the set or the certificate cannot be read."""
+    if type(certificate) is dict and "design" in certificate:
+        return check_design(text, certificate)
     try:
         read_certificate(certificate)
         system = Set(text)

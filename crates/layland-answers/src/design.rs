@@ -98,9 +98,9 @@ pub struct DesignDocument<'a> {
     /// The time per period that switches to and from the server take, in nanoseconds.
     cost_ns: i64,
     /// The least bandwidth that was found; null if no budget is enough.
-    pub choice: Option<Row>,
+    pub choice: Option<BudgetRow>,
     /// The budgets that were found, by number of CPUs and period.
-    pub table: Vec<Row>,
+    pub table: Vec<BudgetRow>,
     /// The proof that the choice is enough, and that 1 ns less is not enough for the tests.
     proof: Option<DesignProof<'a>>,
     /// The reason why there is no proof.
@@ -109,7 +109,7 @@ pub struct DesignDocument<'a> {
 
 /// The least budget for a number of CPUs and a period.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Row {
+pub struct BudgetRow {
     /// The number of CPUs, each with a server.
     pub cpus: usize,
     /// The period in nanoseconds.
@@ -175,16 +175,21 @@ impl DesignQuestion {
         name: &'a str,
         system: &'a System,
     ) -> Result<DesignDocument<'a>, Unanswered> {
-        let at = system.groups.iter().position(|group| group.name == self.group).ok_or_else(|| {
-            let message = format!("there is no group `{}`", self.group);
-            let names: Vec<&str> =
-                system.groups.iter().map(|group| group.name.as_str()).collect();
-            Unanswered::usage(message).help(if names.is_empty() {
-                "the set has no [[group]]".to_owned()
-            } else {
-                format!("the groups are {}", names.join(", "))
-            })
-        })?;
+        let at =
+            system.groups.iter().position(|group| group.name == self.group).ok_or_else(|| {
+                let message = format!("there is no group `{}`", self.group);
+                let names: Vec<&str> =
+                    system.groups.iter().map(|group| group.name.as_str()).collect();
+                Unanswered::usage(message).help(if names.is_empty() {
+                    "the set has no [[group]]".to_owned()
+                } else {
+                    format!("the groups are {}", names.join(", "))
+                })
+            })?;
+        if let Some(period) = self.periods.iter().find(|period| **period <= Duration::ZERO) {
+            let message = format!("a period of {period} is not longer than zero");
+            return Err(Unanswered::usage(message).help("use periods such as 5ms"));
+        }
         let group = &system.groups[at];
         let id = GroupId::from_index(at);
         let tasks: Vec<(TaskId, &Task)> =
@@ -196,7 +201,8 @@ impl DesignQuestion {
         }
         if group.rule != ServerRule::Cbs {
             let message = format!("the group `{}` has a server by priority", self.group);
-            let help = "its least budget depends on the others: compare budgets with `layland check`";
+            let help =
+                "its least budget depends on the others: compare budgets with `layland check`";
             return refused(message, help);
         }
         if let Some((id, task)) =
@@ -294,12 +300,13 @@ fn is_plain(task: &Task) -> bool {
 }
 
 /// The row with the least bandwidth; among equal ones fewer CPUs, then the longer period.
-fn choose(table: &[Row], cost: Duration) -> Option<Row> {
-    let key = |row: &&Row| {
+fn choose(table: &[BudgetRow], cost: Duration) -> Option<BudgetRow> {
+    let key = |row: &&BudgetRow| {
         let bandwidth = bandwidth(row.budget_ns.unwrap_or(0), row.period_ns, row.cpus, cost);
         (bandwidth, row.cpus, -row.period_ns)
     };
-    let fits = |row: &&Row| row.budget_ns.is_some_and(|budget| budget + cost.ns() <= row.period_ns);
+    let fits =
+        |row: &&BudgetRow| row.budget_ns.is_some_and(|budget| budget + cost.ns() <= row.period_ns);
     table.iter().filter(fits).min_by(|a, b| key(a).cmp(&key(b))).cloned()
 }
 
@@ -308,20 +315,20 @@ fn bandwidth(budget: i64, period: i64, cpus: usize, cost: Duration) -> Rate {
 }
 
 /// What [`Design`] finds, as rows.
-trait Rows {
-    fn row(&self, period: Duration, deadline: Duration) -> Row;
-    fn best(&self, periods: &[Duration]) -> Option<Row>;
+trait FindsRows {
+    fn row(&self, period: Duration, deadline: Duration) -> BudgetRow;
+    fn best(&self, periods: &[Duration]) -> Option<BudgetRow>;
 }
 
-impl Rows for Design {
-    fn row(&self, period: Duration, deadline: Duration) -> Row {
+impl FindsRows for Design {
+    fn row(&self, period: Duration, deadline: Duration) -> BudgetRow {
         let found = self.least(period, deadline);
         let (budget, why) = match found {
             Ok(budget) => (budget.map(|budget| budget.ns()), None),
             Err(why) => (None, Some(obstacle(&why))),
         };
         let of = |budget| bandwidth(budget, period.ns(), self.servers, self.cost).to_string();
-        Row {
+        BudgetRow {
             cpus: self.servers,
             period_ns: period.ns(),
             deadline_ns: deadline.ns(),
@@ -331,10 +338,11 @@ impl Rows for Design {
         }
     }
 
-    fn best(&self, periods: &[Duration]) -> Option<Row> {
+    fn best(&self, periods: &[Duration]) -> Option<BudgetRow> {
         // A single task may need less than its supply says, which this search does not know.
         if self.test.tasks().len() == 1 {
-            let rows: Vec<Row> = periods.iter().map(|&period| self.row(period, period)).collect();
+            let rows: Vec<BudgetRow> =
+                periods.iter().map(|&period| self.row(period, period)).collect();
             return choose(&rows, self.cost);
         }
         match self.least_bandwidth(periods.iter().copied()) {
@@ -344,7 +352,14 @@ impl Rows for Design {
                 let period = periods[0];
                 let (budget_ns, bandwidth, why) = (None, None, Some(obstacle(&why)));
                 let (cpus, period_ns) = (self.servers, period.ns());
-                Some(Row { cpus, period_ns, deadline_ns: period_ns, budget_ns, bandwidth, why })
+                Some(BudgetRow {
+                    cpus,
+                    period_ns,
+                    deadline_ns: period_ns,
+                    budget_ns,
+                    bandwidth,
+                    why,
+                })
             }
         }
     }

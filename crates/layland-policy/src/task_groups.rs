@@ -104,9 +104,7 @@ fn permitted(system: &System, order: Order) -> Result<(), SystemRefusal> {
         }
         let servers = system.group_servers(GroupId::from_index(at)).unwrap_or_default();
         let is_served = |cpus: &CpuSet| servers.iter().any(|(cpu, _)| cpus.contains(*cpu));
-        if let Some(((id, task), _)) =
-            tasks().zip(&allowed).find(|(_, cpus)| !is_served(cpus))
-        {
+        if let Some(((id, task), _)) = tasks().zip(&allowed).find(|(_, cpus)| !is_served(cpus)) {
             let reason = format!(
                 "`{}` is never served: the groups within `{}` leave it nothing",
                 task.name, group.name

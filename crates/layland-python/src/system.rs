@@ -4,7 +4,9 @@ use crate::patience::{Stop, in_background, interruptible};
 use crate::run::Simulated;
 use crate::{analyses, errors, policy, run};
 use layland::answers::simulate::Watch;
-use layland::answers::{self, ChartSpan, CheckQuestion, Set, Unanswered, simulation_report};
+use layland::answers::{
+    self, ChartSpan, CheckQuestion, DesignQuestion, Set, Unanswered, simulation_report,
+};
 use layland_config::{
     Columns, Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers,
 };
@@ -340,6 +342,21 @@ impl System {
             let checked = question.with_proofs()?.ask(registry, set)?;
             Ok(checked.certificate_text(registry))
         })
+    }
+
+    /// The answer of `layland check --design`, as JSON. Periods are in nanoseconds.
+    fn design(
+        &self,
+        py: Python<'_>,
+        name: String,
+        group: String,
+        periods: Vec<i64>,
+        cpus: Option<(usize, usize)>,
+    ) -> PyResult<String> {
+        let periods = periods.into_iter().map(Duration::from_ns).collect();
+        let cpus = cpus.map(|(from, to)| from..=to);
+        let question = DesignQuestion { group, periods, cpus };
+        self.answer(py, &[], move |_, system, _| Ok(question.ask(&name, system)?.text()))
     }
 
     /// The page that `layland sim -o FILE.html` writes.

@@ -16,6 +16,7 @@
 //! - [`deferred`]: non-preemptive regions one time unit at a time, and every schedule of few tasks with them;
 //! - [`groups`]: groups with reservations by the definitions, one length and one budget at a time;
 //! - [`how_often`]: weakly hard constraints and probabilities of misses by the definitions;
+//! - [`groups_run`]: runs of groups with budgets, one time unit at a time;
 //! - [`kernel_text`]: runs in the form of kernel traces;
 //! - `kills` (on Linux): runs that are killed or overlap, and their leftovers;
 //! - `messages` (on Linux): a daemon with many honest and dishonest users at once;
@@ -51,6 +52,7 @@ pub mod graph_schedules;
 pub mod graphs;
 pub mod groups;
 pub mod how_often;
+pub mod groups_run;
 pub mod inversions;
 pub mod kernel_text;
 #[cfg(target_os = "linux")]

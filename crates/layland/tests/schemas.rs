@@ -104,6 +104,19 @@ fn verdicts() {
 }
 
 #[test]
+fn designs() {
+    let set = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/analyses/groups.in/robot.toml");
+    for what in [
+        "group=control",
+        "group=vision,periods=2ms+5ms,cpus=1..2",
+        "group=vision,periods=1ms..20ms/1ms",
+    ] {
+        let found = is("check-design", &["check", set, "--design", what, "--json"]);
+        assert!(found["choice"]["budget_ns"].as_i64() > Some(0), "{found}");
+    }
+}
+
+#[test]
 fn chains() {
     let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/chains.in/limits.toml");
     for (command, answers) in [("check", "policies"), ("sim", "results")] {

@@ -25,8 +25,8 @@ use crate::{
     ResponseTest, SchedulabilityTest, Scope, Sporadic, Verdict,
 };
 use layland_model::{
-    Algorithm, CpuId, CpuSet, Duration, GroupId, GroupServer, Index, Order, Rate, RateSum,
-    System, Task, TaskGroup, TaskId, TaskMap,
+    Algorithm, CpuId, CpuSet, Duration, GroupId, GroupServer, Index, Order, Rate, RateSum, System,
+    Task, TaskGroup, TaskId, TaskMap,
 };
 use std::collections::BTreeMap;
 
@@ -362,9 +362,7 @@ impl<'a> Members<'a> {
                     let what = "the response time";
                     reasons.push(Reason::compared(what, scope, value, bound, true));
                 }
-                reasons.extend(
-                    self.tells.then(|| self.slack(&test, &served, cpus)).flatten(),
-                );
+                reasons.extend(self.tells.then(|| self.slack(&test, &served, cpus)).flatten());
                 let reasons = reasons.into_iter().map(|reason| reason.of_group(self.id)).collect();
                 Finding { verdict: Verdict::Yes, reasons }
             }
@@ -372,12 +370,7 @@ impl<'a> Members<'a> {
     }
 
     /// The least budget that the tests accept, beside the one that the group has.
-    fn slack(
-        &self,
-        test: &InnerTest,
-        served: &[GroupServer],
-        cpus: &CpuSet,
-    ) -> Option<Reason> {
+    fn slack(&self, test: &InnerTest, served: &[GroupServer], cpus: &CpuSet) -> Option<Reason> {
         let first = served.first()?;
         if served.iter().any(|server| server != first) {
             return None;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// A ready job.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ready {
+pub(super) struct ReadyJob {
     pub(super) job: JobId,
     pub(super) deadline: Time,
     /// Its place in the order of arrival.
@@ -20,7 +20,7 @@ pub(super) struct Ready {
 
 /// The order of a ready job: the smaller one comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct JobKey {
     waits: bool,
     urgency: i64,
     place: u64,
@@ -33,7 +33,7 @@ pub(super) struct Queue {
     inner: InnerPolicy,
     /// True if a job that has begun is not preempted by others of its group.
     keeps_started: bool,
-    keys: BTreeSet<Key>,
+    keys: BTreeSet<JobKey>,
 }
 
 impl Queue {
@@ -52,25 +52,23 @@ impl Queue {
     }
 
     /// The order of a ready job of a task with this priority and this rank.
-    fn key(&self, ready: &Ready, priority: i64, rank: usize) -> Key {
+    fn key(&self, ready: &ReadyJob, priority: i64, rank: usize) -> JobKey {
         let (urgency, place) = match self.inner {
             InnerPolicy::Fp | InnerPolicy::RoundRobin(_) | InnerPolicy::NonpreemptiveFp => {
                 (priority, ready.place)
             }
-            InnerPolicy::Edf | InnerPolicy::NonpreemptiveEdf => {
-                (ready.deadline.ns(), rank as u64)
-            }
+            InnerPolicy::Edf | InnerPolicy::NonpreemptiveEdf => (ready.deadline.ns(), rank as u64),
             InnerPolicy::Fifo => (0, ready.place),
         };
         let waits = !(self.keeps_started && ready.has_started);
-        Key { waits, urgency, place, task: ready.job.task }
+        JobKey { waits, urgency, place, task: ready.job.task }
     }
 
-    pub(super) fn insert(&mut self, ready: &Ready, priority: i64, rank: usize) {
+    pub(super) fn insert(&mut self, ready: &ReadyJob, priority: i64, rank: usize) {
         self.keys.insert(self.key(ready, priority, rank));
     }
 
-    pub(super) fn remove(&mut self, ready: &Ready, priority: i64, rank: usize) {
+    pub(super) fn remove(&mut self, ready: &ReadyJob, priority: i64, rank: usize) {
         self.keys.remove(&self.key(ready, priority, rank));
     }
 

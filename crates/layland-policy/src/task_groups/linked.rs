@@ -19,10 +19,12 @@
 //! the next instant that happens for any other reason, and the schedule would depend on when one
 //! looks.
 //!
+//! Long because an instant is read in its order, from the ends of jobs to the choice.
+//!
 //! Tasks of a group with one CPU each are served there alone: each CPU is a group of its own.
 
-use super::jobs::{Queue, Ready};
-use super::servers::{Served, ServerChange, ServerEvent, ServerState};
+use super::jobs::{Queue, ReadyJob};
+use super::servers::{ServerChange, ServerEvent, ServerOnCpu, ServerState};
 use crate::shell::{Alarm, Refusals, fixed_answer};
 use crate::{Action, AfterJob, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
@@ -36,7 +38,7 @@ const ALARM: TimerId = TimerId(0);
 
 /// The place of a task, which does not change.
 #[derive(Clone, Debug)]
-struct Member {
+struct PlacedTask {
     /// The jobs that it competes with for servers; none for a plain task.
     team: Option<usize>,
     cpus: CpuSet,
@@ -71,14 +73,14 @@ struct OnCpu {
 #[derive(Clone, Debug)]
 pub struct TaskGroups {
     outer: Order,
-    members: Arc<TaskMap<Member>>,
+    members: Arc<TaskMap<PlacedTask>>,
     groups: Arc<Vec<Option<i64>>>,
     teams: Vec<Team>,
-    servers: Vec<Served>,
+    servers: Vec<ServerOnCpu>,
     /// The team of each server.
     team_of: Arc<Vec<usize>>,
     cpus: CpuMap<OnCpu>,
-    jobs: TaskMap<Option<Ready>>,
+    jobs: TaskMap<Option<ReadyJob>>,
     /// The time of the last decision.
     at: Time,
     next_place: u64,
@@ -89,13 +91,13 @@ pub struct TaskGroups {
     /// The jobs that were released since the last decision, with their arrivals and deadlines.
     released: Vec<(JobId, Time, Time)>,
     events: Vec<ServerEvent>,
-    counts: Counts,
+    counts: ServerCounts,
     alarm: Alarm,
     refusals: Refusals,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct ServerCounts {
     throttled: u64,
     replenished: u64,
     gave_way: u64,
@@ -127,15 +129,19 @@ impl TaskGroups {
             expected: Vec::new(),
             released: Vec::new(),
             events: Vec::new(),
-            counts: Counts::default(),
+            counts: ServerCounts::default(),
             alarm: Alarm::OFF,
             refusals: Refusals::default(),
         };
         let mut team_of_task: TaskMap<Option<usize>> = TaskMap::filled(None, system.tasks.len());
         for (at, group) in system.groups.iter().enumerate() {
             let id = GroupId::from_index(at);
-            let tasks: Vec<TaskId> =
-                system.tasks.iter().filter(|(_, task)| task.group == Some(id)).map(|(id, _)| id).collect();
+            let tasks: Vec<TaskId> = system
+                .tasks
+                .iter()
+                .filter(|(_, task)| task.group == Some(id))
+                .map(|(id, _)| id)
+                .collect();
             let is_linked = tasks.iter().all(|&task| system.allowed_cpus(task) == group.cpus);
             let first = policy.teams.len();
             let team = || Team {
@@ -150,7 +156,7 @@ impl TaskGroups {
             }
             for (cpu, server) in system.group_servers(id).unwrap_or_default() {
                 let position = policy.servers.len();
-                policy.servers.push(Served::new(id, cpu, &server));
+                policy.servers.push(ServerOnCpu::new(id, cpu, &server));
                 policy.cpus[cpu].servers.push(position);
                 if !is_linked {
                     policy.teams.push(team());
@@ -167,7 +173,7 @@ impl TaskGroups {
                     policy.teams[first..].iter().position(has).map(|position| first + position);
             }
         }
-        let member = |(id, task): (TaskId, &layland_model::Task)| Member {
+        let member = |(id, task): (TaskId, &layland_model::Task)| PlacedTask {
             team: team_of_task[id],
             cpus: system.allowed_cpus(id),
             priority: task.priority.unwrap_or(i64::MAX),
@@ -209,7 +215,7 @@ impl TaskGroups {
         }
     }
 
-    fn plain_key(&self, ready: &Ready) -> (i64, usize, TaskId) {
+    fn plain_key(&self, ready: &ReadyJob) -> (i64, usize, TaskId) {
         let member = &self.members[ready.job.task];
         let urgency = match self.outer {
             Order::Given => member.priority,
@@ -221,9 +227,9 @@ impl TaskGroups {
     }
 
     /// Puts a ready job into its queue.
-    fn enter(&mut self, ready: Ready) {
+    fn enter(&mut self, ready: ReadyJob) {
         let task = ready.job.task;
-        let Member { team, priority, rank, .. } = self.members[task];
+        let PlacedTask { team, priority, rank, .. } = self.members[task];
         match team {
             Some(team) => self.teams[team].ready.insert(&ready, priority, rank),
             None => {
@@ -237,9 +243,9 @@ impl TaskGroups {
     }
 
     /// Takes the ready job of a task out of its queue.
-    fn take(&mut self, task: TaskId) -> Option<Ready> {
+    fn take(&mut self, task: TaskId) -> Option<ReadyJob> {
         let ready = self.jobs.get_mut(task)?.take()?;
-        let Member { team, priority, rank, .. } = self.members[task];
+        let PlacedTask { team, priority, rank, .. } = self.members[task];
         match team {
             Some(team) => self.teams[team].ready.remove(&ready, priority, rank),
             None => {
@@ -284,7 +290,7 @@ impl TaskGroups {
                 && self.jobs[job.task].is_some_and(|ready| !ready.has_started)
                 && let Some(ready) = self.take(job.task)
             {
-                self.enter(Ready { has_started: true, ..ready });
+                self.enter(ReadyJob { has_started: true, ..ready });
             }
             if let Some(ready) = &mut self.jobs[job.task] {
                 ready.has_started = true;
@@ -304,7 +310,7 @@ impl TaskGroups {
         let quantum = self.members[job.task].team.and_then(|team| self.teams[team].ready.quantum());
         let slice = quantum.unwrap_or(Duration::from_ns(i64::MAX));
         let place = self.place();
-        self.enter(Ready { job, deadline, place, has_started: false, last: None, slice });
+        self.enter(ReadyJob { job, deadline, place, has_started: false, last: None, slice });
     }
 
     /// Step 1.
@@ -386,9 +392,7 @@ impl TaskGroups {
     /// The order of a server on its CPU.
     fn urgency(&self, position: usize) -> i64 {
         match self.outer {
-            Order::Given => {
-                self.groups[self.servers[position].group.index()].unwrap_or(i64::MAX)
-            }
+            Order::Given => self.groups[self.servers[position].group.index()].unwrap_or(i64::MAX),
             Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic => {
                 self.servers[position].deadline().ns()
             }
@@ -587,7 +591,12 @@ impl Policy for TaskGroups {
             let runs = self.cpus.values().any(|cpu| cpu.runs == Some(ready.job));
             let ran = if runs { now - self.at } else { Duration::ZERO };
             let is_plain = self.members[task].team.is_none();
-            state.number(places.iter().position(|&place| !is_plain && place == ready.place).map_or(-2, |at| at as i64));
+            state.number(
+                places
+                    .iter()
+                    .position(|&place| !is_plain && place == ready.place)
+                    .map_or(-2, |at| at as i64),
+            );
             state.time(ready.deadline, now);
             state.number(i64::from(ready.has_started || ran > Duration::ZERO));
             state.number(ready.last.map_or(-1, |cpu| cpu.index() as i64));
@@ -620,7 +629,7 @@ impl Policy for TaskGroups {
     }
 
     fn counts(&self) -> Vec<Count> {
-        let Counts { throttled, replenished, gave_way } = self.counts;
+        let ServerCounts { throttled, replenished, gave_way } = self.counts;
         [("throttled", throttled), ("replenished", replenished), ("gave way", gave_way)]
             .map(|(name, count)| Count { name, count })
             .to_vec()

@@ -72,7 +72,7 @@ pub struct ServerEvent {
 
 /// The server of a group on one of its CPUs.
 #[derive(Clone, Debug)]
-pub(super) struct Served {
+pub(super) struct ServerOnCpu {
     pub(super) group: GroupId,
     pub(super) cpu: CpuId,
     pub(super) state: ServerState,
@@ -89,8 +89,8 @@ enum Budget {
     Multiples { full: Service, period: Duration, left: Service, full_at: Time, polls: bool },
 }
 
-impl Served {
-    pub(super) fn new(group: GroupId, cpu: CpuId, server: &GroupServer) -> Served {
+impl ServerOnCpu {
+    pub(super) fn new(group: GroupId, cpu: CpuId, server: &GroupServer) -> ServerOnCpu {
         let GroupServer { budget, period, deadline, rule } = *server;
         let multiples = |polls| Budget::Multiples {
             full: budget,
@@ -104,7 +104,7 @@ impl Served {
             ServerRule::Deferrable => multiples(false),
             ServerRule::Polling => multiples(true),
         };
-        Served { group, cpu, state: ServerState::Idle, pays: false, budget }
+        ServerOnCpu { group, cpu, state: ServerState::Idle, pays: false, budget }
     }
 
     pub(super) fn event(&self, at: Time, change: ServerChange) -> ServerEvent {
@@ -112,7 +112,14 @@ impl Served {
             Budget::Constant(server) => server.exact_budget().rate(),
             Budget::Multiples { left, .. } => Rate::whole(left.ns()),
         };
-        ServerEvent { at, group: self.group, cpu: self.cpu, change, left, deadline: self.deadline() }
+        ServerEvent {
+            at,
+            group: self.group,
+            cpu: self.cpu,
+            change,
+            left,
+            deadline: self.deadline(),
+        }
     }
 
     pub(super) fn deadline(&self) -> Time {

@@ -21,6 +21,7 @@ from ._certificate import Proof, verify
 from ._check import Assigned, Bound, ChainBound, Checked, Guarantee
 from ._command import run_command
 from ._compare import Comparison, compare
+from ._design import Budget, Design
 from ._errors import Error, InputError, InputWarning, Problem, Refused, UnknownVerdict, UsageError
 from ._experiment import Claim, Experiment, FigureInfo, Grid, Results, experiment, experiments
 from ._generate import generate
@@ -39,10 +40,12 @@ __all__ = [
     "AnalysisInfo",
     "Assigned",
     "Bound",
+    "Budget",
     "ChainBound",
     "Checked",
     "Claim",
     "Comparison",
+    "Design",
     "DoesNotApply",
     "Duration",
     "Error",

@@ -16,6 +16,7 @@ from ._analysis import Analysis
 from ._arguments import known, sequence, switch, text, texts, time_ns, whole
 from ._asked import Asked
 from ._check import Checked, MarginLike, Question
+from ._design import Design
 from ._errors import InputWarning, NoSuchName, UsageError
 from ._frames import rows_of
 from ._places import read
@@ -563,6 +564,46 @@ class TaskSet:
         found = names_and_classes(policies, self._system)
         asked = Question.of(self._system, self.name, found, tests, every_test, factor, reserve, effort, tick)
         return Checked(asked)
+
+    def design(
+        self,
+        group: str,
+        *,
+        periods: TimeLike | Iterable[TimeLike] = (),
+        cpus: int | Iterable[int] | None = None,
+    ) -> Design:
+        """The least budget of a group, and the least bandwidth over periods and numbers of CPUs, as
+        ``layland check --design`` finds it.
+
+        Parameters
+        ----------
+        group
+            The name of the group.
+        periods
+            The periods to compare; by default that of the group.
+        cpus
+            The numbers of CPUs to compare, from the least to the largest of these; by default that of the group.
+
+        Raises
+        ------
+        UsageError
+            If there is no such group.
+
+        Examples
+        --------
+        >>> import layland
+        >>> tasks = layland.TaskSet(
+        ...     [layland.Task("loop", "1ms", "10ms", group="g"), layland.Task("plan", "3ms", "20ms", group="g")],
+        ...     cpus=1,
+        ...     groups=[{"name": "g", "budget": "design", "period": "5ms", "inner": "edf"}],
+        ... )
+        >>> found = tasks.design("g")
+        >>> found.choice.budget_ns
+        1666667
+        >>> [proof.valid for proof in layland.verify(tasks, found.certificate)]
+        [True]
+        """
+        return Design.of(self._system, self.name, group, periods, cpus)
 
     def analyse(self, name: str) -> Analysis:
         """Runs one analysis on the set as it is (:func:`layland.analyses` lists them).

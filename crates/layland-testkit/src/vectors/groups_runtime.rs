@@ -3,50 +3,17 @@
 use super::groups::written;
 use super::reading::{integer, list, read, same};
 use super::verdict::{Read, Verdict};
+use crate::groups_run;
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, ExecutionModel, GroupId, Index, InnerPolicy, Order,
-    ScheduleRule, ServerRule, Service, System, Task, TaskGroup, Time,
+    ServerRule, Service, System, Task, TaskGroup, Time,
 };
 use layland_policy::task_groups::{ServerEvent, TaskGroups};
-use layland_policy::{Action, Count, Event, Needs, Policy, State};
-use layland_sim::{SimOptions, simulate};
-use layland_trace::{JobEnd, Trace};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
 
 /// Runs a vector of type `runtime`.
 pub(super) fn run(vector: &Value) -> Verdict {
     outcome(vector).into()
-}
-
-/// The policy, whose changes of servers are recorded.
-#[derive(Clone)]
-struct Recorded {
-    policy: TaskGroups,
-    events: Arc<Mutex<Vec<ServerEvent>>>,
-}
-
-impl Policy for Recorded {
-    fn on_event(&mut self, now: Time, event: Event) {
-        self.policy.on_event(now, event);
-    }
-    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
-        self.policy.decide(now, actions);
-        let mut events = self.events.lock().expect("no call has panicked");
-        events.extend_from_slice(self.policy.events());
-    }
-    fn save(&self, now: Time, state: &mut State) {
-        self.policy.save(now, state);
-    }
-    fn needs(&self) -> Needs {
-        self.policy.needs()
-    }
-    fn rule(&self) -> ScheduleRule {
-        self.policy.rule()
-    }
-    fn counts(&self) -> Vec<Count> {
-        self.policy.counts()
-    }
 }
 
 fn cpus(value: &Value) -> Read<CpuSet> {
@@ -121,15 +88,10 @@ fn outcome(vector: &Value) -> Read<()> {
             policy = policy.without_preemption_in(GroupId::from_index(at));
         }
     }
-    let events = Arc::new(Mutex::new(Vec::new()));
-    let recorded = Recorded { policy, events: Arc::clone(&events) };
-    let horizon = Time::from_ns(integer(&given["horizon"], "horizon")?);
-    let mut trace = Trace::default();
-    simulate(&system, recorded, &mut trace, &SimOptions::until(horizon))
-        .map_err(|error| format!("the simulator fails: {error}"))?;
-    same("segments", &expect["segments"], &segments(&trace))?;
-    same("jobs", &expect["jobs"], &jobs(&trace))?;
-    let events = events.lock().expect("no call has panicked");
+    let horizon = integer(&given["horizon"], "horizon")?;
+    let (trace, events) = groups_run::recorded(&system, policy, horizon)?;
+    same("segments", &expect["segments"], &json!(groups_run::segments(&trace)))?;
+    same("jobs", &expect["jobs"], &json!(groups_run::completed(&trace)))?;
     let of_event = |event: &ServerEvent| {
         json!([
             event.at.ns(),
@@ -141,33 +103,4 @@ fn outcome(vector: &Value) -> Read<()> {
         ])
     };
     same("events", &expect["events"], &events.iter().map(of_event).collect())
-}
-
-/// The schedule as `[task, job, cpu, start, end]`.
-fn segments(trace: &Trace) -> Value {
-    let mut segments: Vec<_> = trace.segments.iter().collect();
-    segments.sort_by_key(|segment| (segment.start, segment.cpu));
-    let of = |segment: &&layland_trace::Segment| {
-        let (task, seq) = (segment.job.task.index(), segment.job.seq);
-        json!([task, seq, segment.cpu.index(), segment.start.ns(), segment.end.ns()])
-    };
-    segments.iter().map(of).collect()
-}
-
-/// The jobs that completed as `[task, job, release, finish]`, in the order in which they did.
-fn jobs(trace: &Trace) -> Value {
-    let completed = trace.jobs.iter().filter_map(|record| match record.end {
-        Some((at, JobEnd::Completed)) => Some((at, record.job)),
-        Some(_) | None => None,
-    });
-    let mut completed: Vec<_> = completed.collect();
-    let ran_on = |job| {
-        let last = trace.segments.iter().rfind(|segment| segment.job == job);
-        last.map(|segment| segment.cpu)
-    };
-    completed.sort_by_key(|&(at, job)| (at, ran_on(job.id)));
-    let of = |(at, job): &(Time, layland_trace::Job)| {
-        json!([job.id.task.index(), job.id.seq, job.arrival.ns(), at.ns()])
-    };
-    completed.iter().map(of).collect()
 }

@@ -35,6 +35,7 @@ mod graphs;
 mod graphs_in_time;
 mod graphs_on_one_cpu;
 mod groups;
+mod groups_run;
 mod guarantees;
 mod halves;
 mod how_often;

@@ -28,6 +28,7 @@ type Subject = (&'static str, fn() -> Value);
 const SUBJECTS: &[Subject] = &[
     ("check", schema::of::<check::Document<'static>>),
     ("certificate", schema::of::<check::Certificate<'static>>),
+    ("check-design", schema::of::<layland_answers::design::DesignDocument<'static>>),
     ("sim", schema::of::<simulate::Document<'static>>),
     #[cfg(target_os = "linux")]
     ("run", schema::of::<run::RunDocument<'static>>),
@@ -67,7 +68,7 @@ const SUBJECTS: &[Subject] = &[
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
     /// The subject: `set` is a task-set file, `trace` a trace in a file, `certificate` the output of `check
-    /// --certificate`, `trace-log` that of `trace stats` for a log of rt-app, and each other one the output of the
+    /// --certificate`, `check-design` that of `check --design`, `trace-log` that of `trace stats` for a log of rt-app, and each other one the output of the
     /// command of this name with --json
     #[arg(
         value_name = "WHAT",

@@ -6,6 +6,7 @@ mod command;
 #[path = "../common/mod.rs"]
 mod common;
 mod daemon;
+mod designs;
 mod first_steps;
 mod foreign;
 mod large;

@@ -6,7 +6,7 @@ use crate::ui::exit::Outcome;
 use crate::ui::input::Sets;
 use crate::ui::{files, terminal, threads};
 use comfy_table::{Cell, CellAlignment};
-use layland_answers::design::{DesignDocument, Row};
+use layland_answers::design::{BudgetRow, DesignDocument};
 use layland_answers::{DesignQuestion, Exit, Unanswered};
 use layland_model::{Duration, Rate};
 use std::path::Path;
@@ -56,7 +56,7 @@ fn text(found: &DesignDocument<'_>, args: &CheckArgs) -> String {
             let period = Duration::from_ns(row.period_ns);
             let on = layland_model::counted(row.cpus, "CPU");
             text.push_str(&format!(
-                "\ngroup `{}`: budget = \"{budget}\", period = \"{period}\" on {on}; with 1 ns less the tests do not accept it\n",
+                "\ngroup `{}`: budget = \"{budget}\", period = \"{period}\" on {on}; the tests do not accept 1 ns less\n",
                 found.group
             ));
         }
@@ -65,7 +65,7 @@ fn text(found: &DesignDocument<'_>, args: &CheckArgs) -> String {
 }
 
 /// The bandwidth as a decimal.
-fn bandwidth(row: &Row, digits: u32) -> String {
+fn bandwidth(row: &BudgetRow, digits: u32) -> String {
     let rate = row.bandwidth.as_ref().and_then(|text| text.parse::<Rate>().ok());
     rate.map_or("-".to_owned(), |rate| format!("{:.*}", digits as usize, rate.to_f64()))
 }
