@@ -314,7 +314,7 @@ fn bandwidth(budget: i64, period: i64, cpus: usize, cost: Duration) -> Rate {
     &Rate::new(budget + cost.ns(), period) * &Rate::whole(cpus as i64)
 }
 
-/// What [`Design`] finds, as rows.
+/// Finds budgets, as rows of the table.
 trait FindsRows {
     fn row(&self, period: Duration, deadline: Duration) -> BudgetRow;
     fn best(&self, periods: &[Duration]) -> Option<BudgetRow>;

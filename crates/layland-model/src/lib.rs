@@ -46,6 +46,7 @@ mod chain;
 mod citation;
 mod cpuset;
 mod curve;
+mod flattened;
 mod foreign;
 mod graph;
 mod hall;

@@ -1,6 +1,8 @@
 //! The description of a policy: its name, its summary, the systems that it refuses, its options,
 //! its citations, and its constructor.
 //!
+//! Long because a policy is described in one place.
+//!
 //! All data is owned, so that a description can come from another crate or be made at run time.
 
 use crate::{Policy, Refusal};

@@ -282,7 +282,12 @@ impl Slow<'_> {
                 if let Some(next) = self.next_of(task).filter(|&next| self.later[next].2 < now) {
                     self.admit(next);
                 }
-            } else if self.ready[at].slice == 0 {
+            }
+        }
+        for cpu in 0..self.cpus {
+            let Some(task) = self.running[cpu] else { continue };
+            let is_over = |job: &UnitJob| job.task == task && job.slice == 0;
+            if let Some(at) = self.ready.iter().position(is_over) {
                 self.places += 1;
                 self.ready[at].place = self.places;
                 self.ready[at].slice = self.quantum(task);
@@ -475,7 +480,6 @@ impl UnitServer {
         self.left = budget * (due - now);
         if self.left < deadline {
             self.is = Is::Throttled;
-            return "wait";
         }
         "revised"
     }

@@ -396,12 +396,13 @@ fn the_readme_is_short() {
 }
 
 /// The tables of a task-set file: their names in the page, and their definitions in the schema.
-const TABLES: [(&str, &str); 12] = [
+const TABLES: [(&str, &str); 13] = [
     ("root", ""),
     ("platform", "PlatformTable"),
     ("overhead", "OverheadTable"),
     ("criticality", "CriticalityTable"),
     ("resource", "ResourceTable"),
+    ("group", "GroupTable"),
     ("task", "TaskTable"),
     ("release", "ReleaseTable"),
     ("exec", "ExecTable"),

@@ -3,7 +3,7 @@
 //! In one instant, in this order:
 //!
 //! 1. ends of jobs, by CPU; the next job of a task that already waits takes a new place in the order of
-//!    arrival, and a job whose turn is over goes to the end of its priority;
+//!    arrival. Then, by CPU, jobs whose turns are over go to the end of their priorities;
 //! 2. paying servers with less than a nanosecond left, by CPU: throttled, or replenished at once if
 //!    their next period has begun;
 //! 3. replenishments of throttled servers, in the order of servers: groups as listed, CPUs ascending;
@@ -313,14 +313,17 @@ impl TaskGroups {
         self.enter(ReadyJob { job, deadline, place, has_started: false, last: None, slice });
     }
 
-    /// Step 1.
+    /// Step 1: ends and the jobs that follow them, then turns that are over.
     fn settle_jobs(&mut self, now: Time) {
         let ended = std::mem::take(&mut self.ended);
-        for cpu in self.cpus.ids() {
-            if let Some(&(_, task)) = ended.iter().find(|(on, _)| *on == Some(cpu)) {
+        for cpu in self.cpus.ids().map(Some).chain([None]) {
+            for &(_, task) in ended.iter().filter(|(on, _)| *on == cpu) {
                 self.succeed(task, now);
-            } else if let Some(job) = self.cpus[cpu].runs
-                && self.jobs[job.task].is_some_and(|ready| ready.slice <= Duration::ZERO)
+            }
+        }
+        for cpu in self.cpus.ids() {
+            let Some(job) = self.cpus[cpu].runs else { continue };
+            if self.jobs[job.task].is_some_and(|ready| ready.slice <= Duration::ZERO)
                 && let Some(mut ready) = self.take(job.task)
             {
                 ready.place = self.place();
@@ -329,9 +332,6 @@ impl TaskGroups {
                 ready.slice = quantum.unwrap_or(Duration::from_ns(i64::MAX));
                 self.enter(ready);
             }
-        }
-        for &(_, task) in ended.iter().filter(|(on, _)| on.is_none()) {
-            self.succeed(task, now);
         }
     }
 
@@ -607,7 +607,7 @@ impl Policy for TaskGroups {
             state.number(i64::from(cpu.is_online));
             state.number(cpu.runs.map_or(-1, |job| job.task.index() as i64));
         }
-        // What was released or has ended since the last decision.
+        // The jobs that were released or have ended since the last decision.
         for &(job, release, deadline) in &self.released {
             state.number(job.task.index() as i64);
             state.time(release, now);

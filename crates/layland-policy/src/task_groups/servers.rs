@@ -226,11 +226,12 @@ impl ServerOnCpu {
             server.new_period(now);
             return ServerChange::New;
         }
-        let left = server.exact_budget().rate();
+        let (left, had_any) = (server.exact_budget().rate(), !server.is_exhausted());
         match server.wake(now) {
             Woken::ThrottledUntil(_) => {
                 self.state = ServerState::Throttled;
-                ServerChange::Wait
+                // Of a part below a nanosecond nothing can be used before the next period.
+                if had_any && now < before { ServerChange::Revised } else { ServerChange::Wait }
             }
             Woken::Eligible if server.deadline() != before => ServerChange::New,
             Woken::Eligible if server.exact_budget().rate() != left => ServerChange::Revised,

@@ -8,7 +8,7 @@ use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, ExecutionModel, GroupId, Index, InnerPolicy, Order,
     ServerRule, Service, System, Task, TaskGroup, Time,
 };
-use layland_policy::task_groups::{ServerEvent, TaskGroups};
+use layland_policy::task_groups::{ServerChange, ServerEvent, TaskGroups};
 use serde_json::{Value, json};
 
 /// Runs a vector of type `runtime`.
@@ -102,5 +102,11 @@ fn outcome(vector: &Value) -> Read<()> {
             event.deadline.ns()
         ])
     };
-    same("events", &expect["events"], &events.iter().map(of_event).collect())
+    // At the horizon the vectors have ends and replenishments of budgets, and nothing that follows.
+    let is_of_budget = |event: &&ServerEvent| {
+        use ServerChange::{Postpone, Replenish, Throttle};
+        event.at.ns() < horizon || matches!(event.change, Postpone | Replenish | Throttle)
+    };
+    let events = events.iter().filter(is_of_budget);
+    same("events", &expect["events"], &events.map(of_event).collect())
 }

@@ -98,7 +98,7 @@ fn numbers() -> impl Strategy<Value = Vec<i64>> {
 
 #[test]
 fn runs_are_those_of_the_twin() {
-    on_random(3_000, 2_500, numbers(), |numbers| {
+    on_random(3_000, 1_500, numbers(), |numbers| {
         let (system, releases) = drawn(numbers, 60, false);
         let slow = groups_run::run(&system, &releases, 80);
         let fast = groups_run::fast(&system, 80);
@@ -116,7 +116,7 @@ fn accepted_groups_are_in_time() {
     let accepted = std::cell::Cell::new(0);
     on_random(4_000, 400, numbers(), |numbers| {
         let (system, _) = drawn(numbers, 300, true);
-        prop_assert!(system.validate().is_ok(), "{:?}", system.validate());
+        prop_assert!(system.validate().is_empty(), "{:?}", system.validate());
         let bounds = RESPONSES
             .run(&system)
             .map_err(|refusal| TestCaseError::fail(format!("{refusal:?}")))?;

@@ -68,8 +68,8 @@ const SUBJECTS: &[Subject] = &[
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
     /// The subject: `set` is a task-set file, `trace` a trace in a file, `certificate` the output of `check
-    /// --certificate`, `check-design` that of `check --design`, `trace-log` that of `trace stats` for a log of rt-app, and each other one the output of the
-    /// command of this name with --json
+    /// --certificate`, `check-design` that of `check --design`, `trace-log` that of `trace stats` for a log of rt-app,
+    /// and each other one the output of the command of this name with --json
     #[arg(
         value_name = "WHAT",
         default_value = "set",
