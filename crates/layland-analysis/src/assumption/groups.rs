@@ -15,6 +15,11 @@ impl Assumption {
             let help = "use the policy `groups`, or remove [[group]] and `group`";
             return self.each_task(system, Field::Group, &of_group, help);
         }
+        // Without groups, partitioned policies are asked: an answer of this one would repeat theirs.
+        if system.groups.is_empty() {
+            let help = "use p-edf or p-fp";
+            return self.refuse(SystemPart::Set, "the set has no [[group]]".to_owned(), help);
+        }
         let by_priority = self == GroupsByPriority;
         for (at, group) in system.groups.iter().enumerate() {
             if let Some((what, help)) = fault(group, by_priority) {
