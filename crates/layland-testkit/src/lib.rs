@@ -51,8 +51,8 @@ pub mod exhaustive;
 pub mod graph_schedules;
 pub mod graphs;
 pub mod groups;
-pub mod how_often;
 pub mod groups_run;
+pub mod how_often;
 pub mod inversions;
 pub mod kernel_text;
 #[cfg(target_os = "linux")]
