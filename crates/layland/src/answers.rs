@@ -18,8 +18,9 @@ use std::sync::atomic::AtomicBool;
 
 pub use crate::pages::ChartSpan;
 pub use layland_answers::{
-    CheckQuestion, Checked, Exit, Limit, Policies, Set, SimulateQuestion, Simulated, Structure,
-    Unanswered, UsualPolicy, check, convert, limits, simulate, usual_end, values,
+    CheckQuestion, Checked, DesignQuestion, Exit, Limit, Policies, Set, SimulateQuestion,
+    Simulated, Structure, Unanswered, UsualPolicy, check, convert, design, limits, simulate,
+    usual_end, values,
 };
 
 #[cfg(feature = "command")]
