@@ -227,10 +227,8 @@ impl DesignQuestion {
             priority: task.priority.unwrap_or(0),
         };
         let test = InnerTest::new(group.inner, tasks.iter().map(member).collect());
-        let (periods, own) = match self.periods.is_empty() {
-            true => (vec![group.period], true),
-            false => (self.periods.clone(), false),
-        };
+        let own = self.periods.is_empty();
+        let periods = if own { vec![group.period] } else { self.periods.clone() };
         let cpus = self.cpus.clone().unwrap_or_else(|| group.cpus.len()..=group.cpus.len());
         let mut load = RateSum::default();
         tasks.iter().for_each(|(_, task)| task.add_utilization(&mut load));

@@ -360,33 +360,32 @@ impl Slow<'_> {
         let mut gives_way = vec![false; self.servers.len()];
         loop {
             // On each CPU: the deadline, servers before tasks, the rank; and the server or the task.
-            let mut first: Vec<Option<((i64, bool, usize), usize)>> = vec![None; self.cpus];
+            let mut first: Vec<Option<(i64, bool, usize)>> = vec![None; self.cpus];
             for (cpu, first) in first.iter_mut().enumerate() {
                 let mut all = Vec::new();
                 for (at, server) in self.servers.iter().enumerate() {
                     if server.cpu == cpu && server.is == Is::Ready && !gives_way[at] {
-                        all.push(((server.due.unwrap_or(0), false, at), at));
+                        all.push((server.due.unwrap_or(0), false, at));
                     }
                 }
                 for job in &self.ready {
                     let own = self.task(job.task).affinity.as_ref().and_then(CpuSet::lowest);
                     if self.group_of(job.task).is_none() && own == Some(CpuId::from_index(cpu)) {
-                        all.push(((job.due, true, job.task), job.task));
+                        all.push((job.due, true, job.task));
                     }
                 }
                 *first = all.into_iter().min();
             }
             let mut next: Vec<Option<usize>> = vec![None; self.cpus];
             for (cpu, first) in first.iter().enumerate() {
-                if let Some(((_, true, _), task)) = first {
+                if let Some((_, true, task)) = first {
                     next[cpu] = Some(*task);
                 }
             }
             for group in 0..self.system.groups.len() {
                 let is_served = |cpu: &usize| {
-                    first[*cpu].is_some_and(|((_, is_task, _), at)| {
-                        !is_task && self.servers[at].group == group
-                    })
+                    first[*cpu]
+                        .is_some_and(|(_, is_task, at)| !is_task && self.servers[at].group == group)
                 };
                 let served: Vec<usize> = (0..self.cpus).filter(is_served).collect();
                 let mut best: Vec<&UnitJob> = self
@@ -418,7 +417,7 @@ impl Slow<'_> {
             }
             let mut is_settled = true;
             for cpu in 0..self.cpus {
-                if let (Some(((_, false, _), at)), None) = (first[cpu], next[cpu]) {
+                if let (Some((_, false, at)), None) = (first[cpu], next[cpu]) {
                     gives_way[at] = true;
                     is_settled = false;
                 }
@@ -428,7 +427,7 @@ impl Slow<'_> {
             }
             for (at, server) in self.servers.iter_mut().enumerate() {
                 let is_first =
-                    first[server.cpu].is_some_and(|((_, is_task, _), of)| !is_task && of == at);
+                    first[server.cpu].is_some_and(|(_, is_task, of)| !is_task && of == at);
                 server.pays = gives_way[at] || is_first;
             }
             self.running = next;

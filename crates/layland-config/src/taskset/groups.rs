@@ -29,6 +29,14 @@ pub(super) struct Groups {
     is_complete: bool,
 }
 
+/// A table that was read.
+struct Read<'t> {
+    group: TaskGroup,
+    span: Span,
+    /// The name of its parent, and the place of the name.
+    parent: Option<(&'t str, KeyValue<'t>)>,
+}
+
 impl Decoder<'_, '_> {
     /// Reads every valid `[[group]]`.
     pub(super) fn groups<'t>(
@@ -48,7 +56,7 @@ impl Decoder<'_, '_> {
         let mut parents = Vec::new();
         for element in self.reader.list(&section, "[]").unwrap_or_default() {
             match self.group(&element, platform, broken) {
-                Some((group, span, parent)) => {
+                Some(Read { group, span, parent }) => {
                     let id = GroupId::from_index(groups.listed.len());
                     groups.names.entry(group.name.clone()).or_insert(id);
                     groups.listed.push(group);
@@ -71,7 +79,7 @@ impl Decoder<'_, '_> {
         element: &KeyValue<'t>,
         platform: &Platform,
         broken: &Broken,
-    ) -> Option<(TaskGroup, Span, Option<(&'t str, KeyValue<'t>)>)> {
+    ) -> Option<Read<'t>> {
         let table = self.reader.table(element, "[[group]] before each group")?;
         self.reader.only(table, GROUP, "a group");
         let mut required = |key: &str, help: &str| {
@@ -132,7 +140,8 @@ impl Decoder<'_, '_> {
         let (budget, inner, cpus, rule) = (budget?, inner?, cpus?, rule?);
         let group =
             TaskGroup { name, budget, period, deadline, cpus, inner, rule, priority, parent: None };
-        is_sound.then_some((group, span?, parent))
+        let read = Read { group, span: span?, parent };
+        is_sound.then_some(read)
     }
 
     /// Reads a budget: a time, or `"design"`.
