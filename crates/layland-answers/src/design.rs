@@ -133,36 +133,50 @@ struct DesignProof<'a> {
     no: Option<TooLittle<'a>>,
 }
 
-/// The proof that a budget is enough.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Enough<'a> {
+/// The proof that a budget is enough: one of its members.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+struct Enough<'a> {
     /// Fixed priorities: a response time for each task, highest priority first.
-    Responses(Vec<Response<'a>>),
+    #[serde(skip_serializing_if = "Option::is_none")]
+    responses: Option<Vec<Response<'a>>>,
     /// EDF: the lengths of windows, descending.
-    LengthsNs(Vec<i64>),
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lengths_ns: Option<Vec<i64>>,
     /// A single task: the number of periods of the server for each job.
-    Periods(i64),
+    #[serde(skip_serializing_if = "Option::is_none")]
+    periods: Option<i64>,
 }
 
 /// A response time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct Response<'a> {
+    /// The name of the task.
     task: &'a str,
+    /// The response time.
     length_ns: i64,
 }
 
-/// The proof that a budget is too little for the tests.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum TooLittle<'a> {
-    /// Fixed priorities: a task, and lengths of which each follows from the one before; the last exceeds
-    /// the deadline.
-    Late { task: &'a str, lengths_ns: Vec<i64> },
+/// The proof that a budget is too little for the tests: one of its members.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+struct TooLittle<'a> {
+    /// Fixed priorities: a task that is late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late: Option<Late<'a>>,
     /// EDF: the length of a window with more demand than supply.
-    LengthNs(i64),
-    /// The utilization exceeds the bandwidth.
-    Bandwidth(bool),
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length_ns: Option<i64>,
+    /// True if the utilization exceeds the bandwidth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bandwidth: Option<bool>,
+}
+
+/// A task that is late.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Late<'a> {
+    /// The name of the task.
+    task: &'a str,
+    /// Lengths of which each follows from the one before; the last exceeds the deadline.
+    lengths_ns: Vec<i64>,
 }
 
 impl DesignQuestion {
@@ -386,15 +400,22 @@ fn document<'a>(proof: &LeastBudget, tasks: &[(TaskId, &'a Task)]) -> DesignProo
                 task: name(at),
                 length_ns: length.ns(),
             };
-            Enough::Responses(found.iter().map(of).collect())
+            Enough { responses: Some(found.iter().map(of).collect()), ..Enough::default() }
         }
-        InTimeProof::Lengths(chain) => Enough::LengthsNs(lengths(chain)),
-        InTimeProof::Alone(periods) => Enough::Periods(*periods),
+        InTimeProof::Lengths(chain) => {
+            Enough { lengths_ns: Some(lengths(chain)), ..Enough::default() }
+        }
+        InTimeProof::Alone(periods) => Enough { periods: Some(*periods), ..Enough::default() },
     };
     let no = proof.no.as_ref().map(|no| match no {
-        Refuted::Task(at, chain) => TooLittle::Late { task: name(*at), lengths_ns: lengths(chain) },
-        Refuted::Length(length) => TooLittle::LengthNs(length.ns()),
-        Refuted::Bandwidth => TooLittle::Bandwidth(true),
+        Refuted::Task(at, chain) => {
+            let late = Late { task: name(*at), lengths_ns: lengths(chain) };
+            TooLittle { late: Some(late), ..TooLittle::default() }
+        }
+        Refuted::Length(length) => {
+            TooLittle { length_ns: Some(length.ns()), ..TooLittle::default() }
+        }
+        Refuted::Bandwidth => TooLittle { bandwidth: Some(true), ..TooLittle::default() },
     });
     DesignProof { yes, no }
 }

@@ -71,7 +71,7 @@ fn margin(policy: &Assessment) -> i64 {
     policy.margin.as_ref().map_or(0, |margin| margin.thousandths)
 }
 
-/// Returns true if a policy is for sets with affinities, criticalities, budgets, steps or graphs,
+/// Returns true if a policy is for sets with affinities, criticalities, budgets, steps, groups or graphs,
 /// and this set has none.
 fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
     let Ok((info, options)) = registry.parse(spec) else { return false };
@@ -81,5 +81,6 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         || matches!(algorithm, Algorithm::MixedCriticality(_)) && system.levels.count() < 2
         || matches!(algorithm, Algorithm::Served(..)) && none_has(|task| task.budget.is_some())
         || matches!(algorithm, Algorithm::Locking(..)) && none_has(|task| task.steps.is_some())
+        || matches!(algorithm, Algorithm::Groups(_)) && system.groups.is_empty()
         || algorithm == Algorithm::Federated && !system.has_followers()
 }

@@ -186,8 +186,10 @@ proptest! {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
             task.let_interval = None;
             task.cache = None;
+            task.group = None;
         }
         plain.chains.clear();
+        plain.groups.clear();
         plain.platform = Platform::identical(system.platform.cpu_count());
         (plain.requests, plain.provenance, plain.observed) = (Vec::new(), None, None);
         plain.in_level = None;
@@ -206,8 +208,10 @@ proptest! {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
             task.let_interval = None;
             task.cache = None;
+            task.group = None;
             task.name = task.name.trim().replace(|c: char| c.is_control(), "_").into();
         }
+        system.groups.clear();
         if system.levels.is_mixed() {
             let count = system.levels.count();
             system.levels = Levels::new((0..count).map(|level| format!("L{level}")).collect());

@@ -54,6 +54,7 @@ const TABLE: &[(&str, Kind)] = &[
     ("policy", Asked),
     ("test", Asked),
     ("effort", Asked),
+    ("design", Asked),
     (
         "reserve",
         Question([

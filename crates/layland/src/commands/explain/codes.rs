@@ -29,6 +29,11 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     ("layland::taskset::duplicate_key", "a key twice", "Keep one of the two."),
     (
+        "layland::taskset::empty_group",
+        "a group without tasks",
+        "It takes its budget all the same: give it tasks, with group = \"its name\", or remove it.",
+    ),
+    (
         "layland::taskset::wrong_type",
         "a value of another type than the key takes",
         "The message says what is expected, and the help shows how to write it.",
