@@ -40,6 +40,7 @@ def parser():
     options.add_argument("--cpus")
     options.add_argument("-p", "--policy", default="")
     options.add_argument("--until")
+    options.add_argument("--design")
     # These are not about the set, but their values must not be taken for a set.
     for other in ("--test", "--chart", "--effort", "--tick", "--reserve", "--window", "--seed", "-o"):
         options.add_argument(other)
@@ -76,7 +77,8 @@ def fragment(start):
 
 def frame(program, command, folder):
     asked = parser().parse_args(shlex.split(command))
-    text = set_of(program, asked, folder)
+    # The page designs nothing.
+    text = None if asked.design else set_of(program, asked, folder)
     if text is None:
         return None
     start = {"set": text}

@@ -7,7 +7,7 @@ import warnings
 import layland
 import pytest
 
-GROUPS = ("platform", "levels", "defaults", "resources", "chains", "requests", "provenance")
+GROUPS = ("platform", "levels", "defaults", "resources", "groups", "chains", "requests", "provenance")
 
 EVERYTHING = """
 layland = 1
@@ -21,12 +21,19 @@ overhead = { release = "1us" }
 tie = "any"
 [[resource]]
 name = "bus"
+[[group]]
+name = "g"
+budget = "2ms"
+period = "5ms"
+cpus = [0]
+inner = "fp"
 [[task]]
 name = "a"
 period = "10ms"
 priority = 1
 cluster = 0
 steps = ["run 1ms", "lock bus", "run 1ms", "unlock bus"]
+group = "g"
 [[task]]
 name = "b"
 period = "20ms"
@@ -79,7 +86,8 @@ def test_every_key_of_the_file_has_an_argument():
     tasks = everything()
     schema = json.loads(_schema())
     of_file = {key for key in schema["properties"] if key not in ("layland", "task")}
-    arguments = {"criticality": "levels", "resource": "resources", "chain": "chains", "request": "requests"}
+    arguments = {"criticality": "levels", "resource": "resources", "group": "groups"}
+    arguments |= {"chain": "chains", "request": "requests"}
     assert {arguments.get(key, key) for key in of_file} == set(GROUPS)
     for group in set(GROUPS) - {"levels"}:
         assert getattr(tasks, group), group
@@ -95,7 +103,7 @@ def _schema():
 def test_what_tasks_do_not_carry_is_warned_about():
     for tasks in sets():
         document = json.loads(tasks.dumps("jsonl"))
-        lost = {key for key in ("resource", "chain", "request", "criticality", "defaults") if document.get(key)}
+        lost = {key for key in ("resource", "group", "chain", "request", "criticality", "defaults") if document.get(key)}
         lost |= {"platform"} if set(document["platform"]) > {"cpus"} else set()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -114,7 +122,7 @@ def test_what_tasks_do_not_carry_is_warned_about():
     # Who says that there are none is not warned.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        given = {"platform": tasks.platform, "defaults": {}, "resources": (), "chains": (), "requests": ()}
+        given = {"platform": tasks.platform, "defaults": {}, "resources": (), "groups": (), "chains": (), "requests": ()}
         assert layland.TaskSet([tasks["b"]], cpus=4, **given).chains == []
 
 

@@ -12,7 +12,9 @@ use layland_trace::{Both, FirstMiss, Labels, Refusals, Statistics, Summary};
 use std::sync::atomic::AtomicBool;
 
 /// The policies, with options, that the fast loop takes for some sets.
-pub const POLICIES: [&str; 22] = [
+pub const POLICIES: [&str; 23] = [
+    // Without groups it is partitioned.
+    "groups",
     "g-edf",
     "c-edf",
     "p-edf",

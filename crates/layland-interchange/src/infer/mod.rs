@@ -93,8 +93,7 @@ pub struct Inferred {
     pub chains: Vec<Chain>,
     /// The origin and the reliability of each value, in words.
     pub words: Words,
-    /// The longest response of each task in the trace, including jobs that are not over. Jobs in which a thread is born
-    /// or dies count only where the estimates take them.
+    /// The longest response of each task in the trace, including jobs that are not over.
     pub responses: Vec<Duration>,
     /// The policies by which the kernel schedules such threads; empty if the classes are not known.
     pub policies: Vec<&'static str>,
@@ -120,7 +119,7 @@ pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferre
     };
     system.in_level = is_shared.then_some(in_level);
     let words = words::words(seen, &chosen, &chains, &system, taking);
-    let responses = held::responses(seen, &chosen, taking.more);
+    let responses = held::responses(seen, &chosen);
     let policies = held::policies(seen, &chosen, &system);
     Inferred { system, chosen, chains, words, responses, policies }
 }

@@ -112,6 +112,7 @@ fn policies_that_plan_before_the_start_let_nobody_in() {
         "ocbp",
         "edf-vd",
         "federated",
+        "groups",
     ];
     assert_eq!(takes_nobody, planned.into());
 }
