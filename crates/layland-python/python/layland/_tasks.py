@@ -593,7 +593,10 @@ class TaskSet:
         --------
         >>> import layland
         >>> tasks = layland.TaskSet(
-        ...     [layland.Task("loop", "1ms", "10ms", group="g"), layland.Task("plan", "3ms", "20ms", group="g")],
+        ...     [
+        ...         layland.Task("loop", wcet="1ms", period="10ms", group="g"),
+        ...         layland.Task("plan", wcet="3ms", period="20ms", group="g"),
+        ...     ],
         ...     cpus=1,
         ...     groups=[{"name": "g", "budget": "design", "period": "5ms", "inner": "edf"}],
         ... )
