@@ -19,6 +19,9 @@ use std::ops::RangeInclusive;
 /// let question: layland_answers::DesignQuestion =
 ///     "group=control,periods=1ms..10ms/1ms,cpus=1..2".parse()?;
 /// assert_eq!((question.group.as_str(), question.periods.len()), ("control", 10));
+/// let twice = "group=control,group=vision".parse::<layland_answers::DesignQuestion>();
+/// let many = "group=control,cpus=1..100000000".parse::<layland_answers::DesignQuestion>();
+/// assert!(twice.is_err() && many.is_err());
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ const USAGE: &str = "write group=NAME, and if wanted periods=1ms+2ms+5ms or peri
 
 /// More periods than this are not compared.
 const MOST_PERIODS: i64 = 100_000;
+/// More CPUs than this are not compared: the tests take longer with each.
+const MOST_CPUS: usize = 256;
 /// With more periods than this, the table has the best one alone.
 const FEW_PERIODS: usize = 16;
 
@@ -46,7 +51,9 @@ impl std::str::FromStr for DesignQuestion {
         let mut found = DesignQuestion { group: String::new(), periods: Vec::new(), cpus: None };
         for part in text.split(',') {
             match part.split_once('=') {
-                Some(("group", name)) => found.group = name.trim().to_owned(),
+                Some(("group", name)) if found.group.is_empty() => {
+                    found.group = name.trim().to_owned();
+                }
                 Some(("periods", periods)) => found.periods = periods_of(periods)?,
                 Some(("cpus", cpus)) => found.cpus = Some(cpus_of(cpus)?),
                 Some(_) | None => return Err(USAGE.to_owned()),
@@ -77,6 +84,9 @@ fn cpus_of(text: &str) -> Result<RangeInclusive<usize>, String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let number = |text: &str| text.trim().parse::<usize>().map_err(|_| USAGE.to_owned());
     let (from, to) = (number(from)?, number(to)?);
+    if to > MOST_CPUS {
+        return Err(format!("{to} CPUs are more than {MOST_CPUS}, the most that are compared"));
+    }
     if from < 1 || from > to { Err(USAGE.to_owned()) } else { Ok(from..=to) }
 }
 
