@@ -10,14 +10,14 @@ use layland_model::{AdaptiveOrder, Algorithm, Protection, System};
 pub struct Analysed {
     /// Tasks on the clusters that the policy gives them, with overheads as part of their WCETs.
     pub system: System,
-    /// The other changes, for threads with reservations: a sentence without a full stop, empty if
-    /// there are none.
-    pub tells: &'static str,
+    /// The other changes: sentences without a full stop, separated by semicolons, empty if there are
+    /// none.
+    pub tells: String,
 }
 
 impl Analysed {
     fn of(seen: &Seen<'_>) -> Analysed {
-        Analysed { system: seen.known.system().clone(), tells: seen.tells }
+        Analysed { system: seen.known.system().clone(), tells: seen.tells.join("; ") }
     }
 }
 
@@ -44,7 +44,7 @@ impl Proven {
         system: &System,
         algorithm: Algorithm,
     ) -> Proven {
-        let as_given = || Analysed { system: system.clone(), tells: "" };
+        let as_given = || Analysed { system: system.clone(), tells: String::new() };
         let analysed = seen.map_or_else(as_given, Analysed::of);
         // A response time per level is one under the priorities that the analysis finds itself.
         let has_other_order = matches!(

@@ -10,7 +10,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) about: About,
     pub(crate) answers: Answers,
     pub(crate) bounds: Bounds,
-    pub(crate) tells: &'static str,
+    pub(crate) tells: Vec<&'static str>,
     /// True if, of two jobs with the same deadline, the one with the smaller rank goes first.
     pub(crate) has_ties_by_rank: bool,
     pub(crate) known: Arc<Known<'a>>,

@@ -177,15 +177,15 @@ pub(crate) struct View<'a> {
     pub(crate) system: Cow<'a, System>,
     pub(crate) answers: Answers,
     pub(crate) bounds: Bounds,
-    /// The changes to the system: a sentence without a full stop, empty if there are none.
-    pub(crate) tells: &'static str,
+    /// The changes to the system, each a sentence without a full stop.
+    pub(crate) tells: Vec<&'static str>,
 }
 
 impl<'a> View<'a> {
     /// Creates a view of the system as the policy runs it.
     pub(crate) fn plain(algorithms: Vec<Algorithm>, system: Cow<'a, System>) -> View<'a> {
         let (answers, bounds) = (Answers::All, Bounds::All);
-        View { algorithms, system, answers, bounds, tells: "" }
+        View { algorithms, system, answers, bounds, tells: Vec::new() }
     }
 }
 
@@ -225,7 +225,9 @@ pub(crate) fn in_slots<'a>(
         // The policy may need less than whole slots, so a *no* does not hold.
         answers: Answers::Yes,
         bounds: Bounds::None,
-        tells: "each task counts as whole slots: those that it needs, and those until its deadline",
+        tells: vec![
+            "each task counts as whole slots: those that it needs, and those until its deadline",
+        ],
     })
 }
 
@@ -256,7 +258,7 @@ pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<
         system: Cow::Owned(divided),
         answers: Answers::Yes,
         bounds: Bounds::Above,
-        tells: TOP_FIRST,
+        tells: vec![TOP_FIRST],
     })
 }
 
@@ -302,7 +304,7 @@ pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'st
         system: Cow::Owned(apart),
         answers: Answers::Yes,
         bounds: Bounds::None,
-        tells: PIECES,
+        tells: vec![PIECES],
     })
 }
 
@@ -346,7 +348,7 @@ pub(crate) fn of_servers(
         system: Cow::Owned(tasks),
         answers: Answers::None,
         bounds: Bounds::Unserved,
-        tells: "",
+        tells: Vec::new(),
     })
 }
 
@@ -420,7 +422,7 @@ pub(crate) fn of_slowest(
             system,
             answers: Answers::Yes,
             bounds: Bounds::Above,
-            tells,
+            tells: vec![tells],
         };
         match theory {
             Some(algorithm) => {
@@ -459,32 +461,6 @@ const AFTER_THROTTLES: &str = "deadlines count as a nanosecond earlier, so that 
 /// A change to a system whose tasks count in time.
 pub(crate) const IN_TIME: &str =
     "execution times count as the time that they take at the speeds of the CPUs";
-
-/// Returns the description of a view of threads whose tasks also count in time.
-fn timed(tells: &'static str) -> &'static str {
-    match tells {
-        BUDGETS => {
-            "the budgets count as execution times, in the time that they take at the speeds of the CPUs"
-        }
-        EARLIER => {
-            "execution times count as the time that they take at the speeds of the CPUs, and deadlines as a \
-             nanosecond earlier, so that no server is replenished in place"
-        }
-        AFTER_THROTTLES => {
-            "execution times count as the time that they take at the speeds of the CPUs, and deadlines as a \
-             nanosecond earlier, so that no late server is throttled, which takes time"
-        }
-        BUDGETS_EARLIER => {
-            "the budgets count as execution times, in the time that they take at the speeds of the CPUs, and \
-             deadlines as a nanosecond earlier, so that no server is replenished in place"
-        }
-        WCETS_EARLIER => {
-            "the WCETs count, which are below the budgets, in the time that they take at the speeds of the CPUs, and \
-             deadlines as a nanosecond earlier, so that each job finds a new budget"
-        }
-        _ => IN_TIME,
-    }
-}
 
 const WCETS_EARLIER: &str = "the WCETs count, which are below the budgets, and deadlines as a nanosecond earlier, so \
      that each job finds a new budget";
@@ -664,13 +640,13 @@ pub(crate) fn of_threads(
         }
         let system = Cow::Owned(of_reclaiming(&placed, &budgets, options)?);
         let (answers, bounds) = (Answers::Yes, Bounds::None);
-        return Ok(vec![View { algorithms, system, answers, bounds, tells: RECLAIMING }]);
+        return Ok(vec![View { algorithms, system, answers, bounds, tells: vec![RECLAIMING] }]);
     }
     let above =
         budgets.tasks.iter().any(|(id, task)| task.own_wcet() != placed.tasks[id].own_wcet());
-    let view = |system: System, answers, bounds, tells| {
+    let view = |system: System, answers, bounds, tells: Option<&'static str>| {
         let (algorithms, system) = (algorithms.clone(), Cow::Owned(system));
-        let tells = if is_timed { timed(tells) } else { tells };
+        let tells = tells.into_iter().chain(is_timed.then_some(IN_TIME)).collect();
         View { algorithms, system, answers, bounds, tells }
     };
     let mut views = Vec::new();
@@ -688,7 +664,7 @@ pub(crate) fn of_threads(
                 Bounds::Above
             };
             let answers = if exact { Answers::All } else { Answers::Yes };
-            let tells = if above { BUDGETS } else { "" };
+            let tells = above.then_some(BUDGETS);
             views.push(view(budgets.clone(), answers, bounds, tells));
         }
         (true, _) => {
@@ -698,10 +674,12 @@ pub(crate) fn of_threads(
                 (false, false) => EARLIER,
             };
             let earlier = earlier(&budgets);
-            views.extend(earlier.map(|earlier| view(earlier, Answers::Yes, Bounds::InTime, tells)));
+            views.extend(
+                earlier.map(|earlier| view(earlier, Answers::Yes, Bounds::InTime, Some(tells))),
+            );
             // Point 5.
             if !bypasses && !above && one_cpu_each {
-                views.push(view(budgets.clone(), Answers::No, Bounds::None, ""));
+                views.push(view(budgets.clone(), Answers::No, Bounds::None, None));
             }
         }
     }
@@ -716,10 +694,10 @@ pub(crate) fn of_threads(
         }
         let earlier = earlier(&wcets);
         views.extend(
-            earlier.map(|earlier| view(earlier, Answers::Yes, Bounds::InTime, WCETS_EARLIER)),
+            earlier.map(|earlier| view(earlier, Answers::Yes, Bounds::InTime, Some(WCETS_EARLIER))),
         );
         if one_cpu_each && !costs {
-            views.push(view(wcets, Answers::No, Bounds::None, ""));
+            views.push(view(wcets, Answers::No, Bounds::None, None));
         }
     }
     Ok(views)

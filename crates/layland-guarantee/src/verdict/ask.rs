@@ -144,7 +144,7 @@ fn on_views<'s, 'a>(
                 finding.verdict = Verdict::Unknown;
             }
             if is_told {
-                finding.reasons.push(Reason::Holds(seen.tells));
+                finding.reasons.extend(seen.tells.iter().map(|&what| Reason::Holds(what)));
             }
         }
         if (*finding).as_ref().is_ok_and(|finding| finding.verdict != Verdict::Unknown) {

@@ -130,8 +130,8 @@ impl<'a> Plan<'a> {
             Some(regions) => View { algorithms: theory, ..regions },
             None => View::plain(theory, analysed),
         };
-        let tells = if counts_times { IN_TIME } else { own.tells };
-        let mut views = vec![View { tells, ..own }];
+        let mut views = vec![own];
+        views[0].tells.extend(counts_times.then_some(IN_TIME));
         views.extend(slowest);
         views.extend(top_first);
         views.extend(pieces);

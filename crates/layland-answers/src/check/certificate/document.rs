@@ -59,8 +59,8 @@ pub(super) struct OfAnyPolicy<'a> {
 #[derive(JsonSchema, Serialize)]
 #[schemars(inline)]
 pub(super) struct AnalysedSystem<'a> {
-    /// The treatment of threads with reservations, as a sentence.
-    pub how: &'static str,
+    /// The changes to the set, as sentences with semicolons between them; empty if there are none.
+    pub how: &'a str,
     /// Every task, in the order of the set.
     pub tasks: Vec<AnalysedTask<'a>>,
 }
