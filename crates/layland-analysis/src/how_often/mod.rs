@@ -20,6 +20,7 @@
 //! | [`Judged::rate`] | an upper bound for sets of any size | any |
 //! | [`Judged::carry`], [`Judged::chernoff`] | upper bounds where no job is pending for long | abort, or in time |
 //! | [`most_misses`] | the most misses in a window, where long executions are seldom | continue |
+//! | [`MandatoryPattern`] | weakly hard constraints that are kept, where other jobs are optional | end at their deadlines |
 //! | [`SampleInterval`] | the share of late jobs in independent runs, as an interval | any |
 //!
 //! Assumptions, by name:
@@ -41,6 +42,7 @@ mod carry;
 mod distribution;
 mod interval;
 mod numbers;
+mod patterns;
 mod pending;
 mod periodic;
 mod phase;
@@ -52,6 +54,7 @@ mod twca;
 pub use carry::Carried;
 pub use interval::SampleInterval;
 pub use numbers::{Mass, Rounding, Scaled};
+pub use patterns::{MandatoryPattern, PatternTask};
 pub use periodic::{InTheLongRun, Judged, Periodic};
 pub use phase::{FirstJobs, WorstPhase};
 pub use rate::{Grid, Shares};

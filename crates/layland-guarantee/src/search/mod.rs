@@ -21,6 +21,7 @@
 
 mod cycle;
 mod limited;
+pub mod misses;
 mod phases;
 pub mod states;
 #[cfg(test)]

@@ -121,7 +121,7 @@ impl SlowSet {
 }
 
 /// All arrivals at least a period apart in `from..end`.
-fn patterns(period: i64, from: i64, end: i64) -> Vec<Vec<i64>> {
+pub(super) fn patterns(period: i64, from: i64, end: i64) -> Vec<Vec<i64>> {
     let mut all = vec![Vec::new()];
     for first in from..end {
         for rest in patterns(period, first + period, end) {

@@ -118,7 +118,8 @@ pub fn run(vector: &Value) -> Verdict {
         ) => groups::run(vector),
         Some(
             "mk_word" | "mk_cycle" | "mk_order" | "mk_parse" | "mk_history" | "prob_periodic"
-            | "prob_given" | "prob_phase" | "prob_bound" | "interval" | "twca",
+            | "prob_given" | "prob_phase" | "prob_bound" | "interval" | "twca" | "mk_pattern_test"
+            | "mk_search",
         ) => how_often::run(vector),
         Some("runtime") => groups_runtime::run(vector),
         Some("split") => split::assignment(vector),

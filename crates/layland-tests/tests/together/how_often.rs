@@ -2,17 +2,19 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
+use layland_analysis::Sporadic;
 use layland_analysis::how_often::{
-    Grid, Judged, OneCpuOrder, Periodic, Precision, RandomTask, SampleInterval, TypicalTask,
-    most_misses,
+    Grid, Judged, MandatoryPattern, OneCpuOrder, PatternTask, Periodic, Precision, RandomTask,
+    SampleInterval, TypicalTask, most_misses,
 };
+use layland_guarantee::search::misses::{FoundMisses, MissSearch};
 use layland_model::{
     ArrivalCurve, Duration, HitOrMiss, OnMiss, Rate, Service, Time, Watch, WeaklyHard,
     WeaklyHardJudge,
 };
 use layland_testkit::cases::on_random;
 use layland_testkit::how_often::probability::{SlowRandomTask, SlowSet};
-use layland_testkit::how_often::runs::{RunTask, outcomes};
+use layland_testkit::how_often::runs::{self, RunTask, completions, outcomes};
 use layland_testkit::how_often::words as slow;
 use proptest::prelude::*;
 
@@ -335,8 +337,116 @@ fn no_run_has_more_misses_than_the_typical_bound() {
             run.push(RunTask { deadline: period, jobs });
         }
         let mut watch = Watch::new(window);
-        outcomes(&run, k, until).into_iter().for_each(|outcome| watch.push(outcome));
+        outcomes(&run, false, k, until).into_iter().for_each(|outcome| watch.push(outcome));
         prop_assert!(u64::from(watch.most_misses()[0]) <= bound.misses, "{bound:?}");
+        Ok(true)
+    });
+}
+
+/// Periodic tasks that arrive together and begin their patterns together are the worst: the tests
+/// are exact for them.
+#[test]
+fn patterns_are_tested_as_they_run() {
+    let task = (1..4i64, prop::sample::select(vec![4i64, 5, 6, 8]), 0..3i64, constraints(4));
+    let inputs = (prop::collection::vec(task, 1..4), any::<bool>());
+    on_random(500, 300, inputs, |(of, is_even)| {
+        let pattern = [MandatoryPattern::Red, MandatoryPattern::Even][usize::from(is_even)];
+        let tasks: Vec<PatternTask> = of
+            .iter()
+            .map(|&(wcet, period, less, constraint)| PatternTask {
+                wcet: Service::from_ns(wcet),
+                period: ns(period),
+                deadline: ns((period - less).max(1)),
+                constraint,
+            })
+            .collect();
+        let lcm = tasks.iter().fold(1, |lcm, task| {
+            num_lcm(lcm, task.period.ns() * i64::from(task.constraint.window()))
+        });
+        if lcm > 600 {
+            return Ok(false);
+        }
+        let until = 2 * lcm;
+        let run: Vec<RunTask> = tasks
+            .iter()
+            .map(|task| {
+                let number = |at: i64| (at / task.period.ns()) as u64;
+                let arrivals = (0..until).step_by(task.period.ns() as usize);
+                let mandatory =
+                    arrivals.filter(|&at| pattern.is_mandatory(task.constraint, number(at)));
+                let jobs = mandatory.map(|at| (at, task.wcet.ns())).collect();
+                RunTask { deadline: task.deadline.ns(), jobs }
+            })
+            .collect();
+        // Those that are left at the end may be late afterwards: they are due within the run.
+        let is_in_time = |k: usize, done: &[Option<i64>]| {
+            run[k].jobs.iter().zip(done).all(|(job, done)| {
+                let due = job.0 + run[k].deadline;
+                done.map_or(due > until, |done| done <= due)
+            })
+        };
+        let by_deadline = completions(&run, true, until);
+        let all = (0..tasks.len()).all(|k| is_in_time(k, &by_deadline[k]));
+        prop_assert_eq!(pattern.keeps_deadlines(&tasks), Ok(all));
+        let by_priority = completions(&run, false, until);
+        for k in 0..tasks.len() {
+            let first = by_priority[k].first().copied().flatten();
+            match pattern.response_time(&tasks, k) {
+                Ok(bound) if tasks[k].constraint.hits() == 0 => prop_assert_eq!(bound.ns(), 0),
+                Ok(bound) => {
+                    prop_assert_eq!(first, Some(bound.ns()));
+                    prop_assert!(is_in_time(k, &by_priority[k]));
+                }
+                Err(_) => prop_assert!(!is_in_time(k, &by_priority[k])),
+            }
+        }
+        Ok(true)
+    });
+}
+
+fn num_lcm(a: i64, b: i64) -> i64 {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}
+
+/// The arrivals that are found lead to the number of misses, and no others up to a horizon to more.
+#[test]
+fn the_search_finds_the_most_misses() {
+    let task = (1..3i64, 2..5i64, 1..5i64);
+    let inputs = (prop::collection::vec(task, 1..3), any::<bool>(), any::<usize>(), 1..4u32);
+    on_random(150, 60, inputs, |(of, is_edf, judged, window)| {
+        let judged = judged % of.len();
+        let tasks: Vec<Sporadic> = of
+            .iter()
+            .map(|&(wcet, period, deadline)| Sporadic {
+                wcet: Service::from_ns(wcet),
+                period: ns(period),
+                deadline: ns(deadline),
+            })
+            .collect();
+        let orders = [OneCpuOrder::FixedPriority, OneCpuOrder::EarliestDeadline];
+        let order = orders[usize::from(is_edf)];
+        let search = MissSearch { tasks: &tasks, order, judged, window, tick: ns(1) };
+        let FoundMisses::Most { misses, arrivals } = search.run(200_000) else { return Ok(false) };
+        let slowly = runs::most_misses(&of, is_edf, judged, window as usize, 9);
+        prop_assert!(slowly <= misses, "{slowly} above {misses}");
+        if misses > 0 {
+            let run: Vec<RunTask> = of
+                .iter()
+                .zip(&arrivals)
+                .map(|(task, times)| RunTask {
+                    deadline: task.2,
+                    jobs: times.iter().map(|at| (at.ns(), task.0)).collect(),
+                })
+                .collect();
+            let until = arrivals.iter().flatten().map(|at| at.ns()).max().unwrap_or(0) + 10;
+            let word = outcomes(&run, is_edf, judged, until);
+            let replayed = slow::most_misses(&word, window as usize, HitOrMiss::Hit);
+            prop_assert_eq!(replayed, misses);
+        }
         Ok(true)
     });
 }

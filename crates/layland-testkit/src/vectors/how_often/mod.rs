@@ -4,6 +4,7 @@
 //! the expectations again, where they have one.
 
 mod probability;
+mod tests;
 mod words;
 
 use super::verdict::Verdict;
@@ -22,6 +23,8 @@ pub(super) fn run(vector: &Value) -> Verdict {
         Some("prob_phase") => probability::phase(vector),
         Some("prob_bound") => probability::bound(vector),
         Some("interval") => probability::interval(vector),
+        Some("mk_pattern_test") => tests::patterns(vector),
+        Some("mk_search") => tests::search(vector),
         Some("twca") => probability::typical(vector),
         Some(_) | None => Err("no known type".to_owned()),
     };
