@@ -6,7 +6,7 @@
 
 use super::choose::Chosen;
 use super::estimate::{Affinity, EVERY, Estimate, More, Taking};
-use super::observation::{Class, Observation, Taken};
+use super::observation::{Class, Observation, Partial, Taken};
 use super::{Inferred, Wanted, infer};
 use layland_model::{Duration, Observed, Rate, System};
 
@@ -110,11 +110,16 @@ pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> 
     }
 }
 
-/// Returns the longest response of each task in the trace, including incomplete jobs.
-pub(super) fn responses(seen: &Observation, chosen: &Chosen) -> Vec<Duration> {
+/// Returns the longest response of each task in the trace, including jobs that are cut off.
+///
+/// A job in which a thread is born or dies counts only if `more` takes it into the estimates: a program starts and ends
+/// once, and takes as long as it takes. The delay of other tasks by it is in the responses of those tasks.
+pub(super) fn responses(seen: &Observation, chosen: &Chosen, more: More) -> Vec<Duration> {
     let longest = |task: &Estimate| {
         let thread = &seen.threads[task.thread];
-        let jobs = thread.jobs.iter().chain(thread.partial.iter().map(|partial| &partial.job));
+        let counts = |partial: &&Partial| more.partial || partial.is_cut;
+        let partial = thread.partial.iter().filter(counts).map(|partial| &partial.job);
+        let jobs = thread.jobs.iter().chain(partial);
         let waits = thread.waits_since.map(|since| seen.over - since);
         let took = jobs
             .map(|job| job.end.unwrap_or_else(|| seen.seen_until(job.arrival)) - job.arrival)

@@ -93,7 +93,8 @@ pub struct Inferred {
     pub chains: Vec<Chain>,
     /// The origin and the reliability of each value, in words.
     pub words: Words,
-    /// The longest response of each task in the trace, including jobs that are not over.
+    /// The longest response of each task in the trace, including jobs that are not over. Jobs in which a thread is born
+    /// or dies count only where the estimates take them.
     pub responses: Vec<Duration>,
     /// The policies by which the kernel schedules such threads; empty if the classes are not known.
     pub policies: Vec<&'static str>,
@@ -119,7 +120,7 @@ pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferre
     };
     system.in_level = is_shared.then_some(in_level);
     let words = words::words(seen, &chosen, &chains, &system, taking);
-    let responses = held::responses(seen, &chosen);
+    let responses = held::responses(seen, &chosen, taking.more);
     let policies = held::policies(seen, &chosen, &system);
     Inferred { system, chosen, chains, words, responses, policies }
 }

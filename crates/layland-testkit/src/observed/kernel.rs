@@ -56,6 +56,8 @@ pub(super) struct AwakePeriod {
     pub(super) thread: usize,
     pub(super) from: i64,
     pub(super) end: Option<i64>,
+    /// True if the thread is born or dies in it.
+    pub(super) is_life_event: bool,
 }
 
 /// A run: its trace, and its actual events.
@@ -89,6 +91,7 @@ struct ThreadState {
     deadline: i64,
     budget: i64,
     throttled: Option<i64>,
+    is_newborn: bool,
     is_dead: bool,
 }
 
@@ -109,6 +112,7 @@ impl ThreadState {
             deadline: i64::MIN,
             budget: 0,
             throttled: None,
+            is_newborn: false,
             is_dead: false,
         }
     }
@@ -171,6 +175,11 @@ impl ThreadState {
         has_ended
     }
 
+    fn awake_period(&self, thread: usize, end: Option<i64>) -> AwakePeriod {
+        let is_life_event = self.is_newborn || self.is_dead;
+        AwakePeriod { thread, from: self.since, end, is_life_event }
+    }
+
     /// Returns true if the thread wakes up.
     fn wakes(&mut self, thread: &ObservedThread, now: i64) -> bool {
         match self.status {
@@ -228,11 +237,13 @@ pub(super) fn run(
         for (number, (thread, own)) in threads.iter().zip(&mut states).enumerate() {
             own.arrive(thread, now);
             if own.status == Status::Ready && own.on.is_some() && own.go_on(thread, now) {
-                seen.push(AwakePeriod { thread: number, from: own.since, end: Some(now) });
+                seen.push(own.awake_period(number, Some(now)));
+                own.is_newborn = false;
             }
             let is_new = thread.is_born && own.turn == 0;
             if own.wakes(thread, now) {
                 own.wake(thread, now);
+                own.is_newborn |= is_new;
                 own.eligible = now + latency();
                 turn += 1;
                 own.turn = turn;
@@ -258,7 +269,7 @@ pub(super) fn run(
         Status::Pausing { .. } => own.state == "D",
         Status::Asleep => false,
     });
-    seen.extend(awake.map(|(thread, own)| AwakePeriod { thread, from: own.since, end: None }));
+    seen.extend(awake.map(|(thread, own)| own.awake_period(thread, None)));
     KernelRun { text, seen }
 }
 

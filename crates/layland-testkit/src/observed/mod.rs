@@ -19,7 +19,7 @@ use layland_gen::Random;
 use layland_guarantee::{AssessOptions, Bound, Shown, assess, unexplained};
 use layland_interchange::infer::{Inferred, Observation, Taking, Wanted, infer_held};
 use layland_interchange::kernel::observe;
-use layland_model::{Duration, TaskMap};
+use layland_model::{Duration, Index, TaskMap};
 use std::collections::BTreeMap;
 
 /// A feature that distinguishes a trace from others.
@@ -175,6 +175,9 @@ pub struct Trace {
     pub text: String,
     /// The longest response time of each thread in the trace, by name.
     pub longest: BTreeMap<String, Duration>,
+    /// The longest response time of each thread in which it is born or dies, by name. A set promises nothing about these
+    /// if it says that they are left out.
+    pub life_events: BTreeMap<String, Duration>,
     /// The policies that are checked.
     pub policies: Vec<&'static str>,
 }
@@ -231,7 +234,7 @@ pub fn shown(text: &str) -> Trace {
         }
     }
     let policies = observe(text).map_or_else(|_| Vec::new(), |seen| inferred(&seen).policies);
-    Trace { text: text.to_owned(), longest, policies }
+    Trace { text: text.to_owned(), longest, life_events: BTreeMap::new(), policies }
 }
 
 /// Infers a set from an observation as `layland trace infer` does.
@@ -243,12 +246,17 @@ pub fn inferred(seen: &Observation) -> Inferred {
     })
 }
 
+/// Returns true if a comment of a set says that the birth and death of a thread are not in it.
+fn is_life_left_out(line: &str) -> bool {
+    line.starts_with("Left out: jobs that were its first or last")
+}
+
 /// Compares the set inferred from a trace with the facts of the trace.
 pub fn held(trace: &Trace) -> InferredSet {
     let Ok(seen) = observe(&trace.text) else {
         return InferredSet { is_nothing: true, ..InferredSet::default() };
     };
-    let Inferred { system, chosen, .. } = inferred(&seen);
+    let Inferred { system, chosen, words, .. } = inferred(&seen);
     if system.tasks.is_empty() {
         return InferredSet { is_nothing: true, ..InferredSet::default() };
     }
@@ -263,7 +271,10 @@ pub fn held(trace: &Trace) -> InferredSet {
         let found = assess(registry(), spec, &system, &options).expect("the policy exists");
         held.is_guaranteed &= found.verdict == Verdict::Yes;
         for (id, task) in system.tasks.iter() {
-            let Some(&longest) = trace.longest.get(task.name.as_str()) else { continue };
+            let of = |times: &BTreeMap<String, Duration>| times.get(task.name.as_str()).copied();
+            let is_left_out = words.tasks[id.index()].above.iter().any(|line| is_life_left_out(line));
+            let counted = [of(&trace.longest), of(&trace.life_events).filter(|_| !is_left_out)];
+            let Some(longest) = counted.into_iter().flatten().max() else { continue };
             if let Some(Bound::Response { within, by, .. }) = found.bounds.get(id)
                 && *within < longest
             {
@@ -338,15 +349,18 @@ pub fn trace(feature: Feature, seed: u64) -> Trace {
     let KernelRun { text, seen } = run(cpus, &threads, until, &mut wait);
     let text = if from > 0 { cut(&text, from) } else { text };
     let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
+    let mut life_events = longest.clone();
     // A trace lasts from its first event to its last one.
     let times: Vec<i64> = text.lines().filter_map(time).collect();
     let (first, last) = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
-    for AwakePeriod { thread, from: begin, end } in seen {
+    for AwakePeriod { thread, from: begin, end, is_life_event } in seen {
         let took = end.unwrap_or(until).min(last) - begin.max(first);
-        let longest = longest.entry(threads[thread].name.clone()).or_default();
+        // A birth before the trace is no birth to an observer.
+        let of = if is_life_event && begin >= first { &mut life_events } else { &mut longest };
+        let longest = of.entry(threads[thread].name.clone()).or_default();
         *longest = (*longest).max(Duration::from_ns(took.max(0)));
     }
-    Trace { text, longest, policies }
+    Trace { text, longest, life_events, policies }
 }
 
 /// Returns the time of the event in a line, counted from the beginning of the run.

@@ -1,7 +1,7 @@
-//! Traces that consist of several captures, and those of other kernels.
+//! Births of programs, traces that consist of several captures, and those of other kernels.
 
-use super::noise;
-use crate::infer::{Inferred, Observation, Taking, Wanted, infer_held};
+use super::{job, noise, seen, thread};
+use crate::infer::{Inferred, Observation, Partial, SeenJob, Taking, Thread, Wanted, infer_held};
 use crate::kernel::observe;
 use layland_model::{Duration, Service};
 use proptest::prelude::*;
@@ -25,6 +25,36 @@ fn task(inferred: &Inferred, name: &str) -> (Duration, Service) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// 3 ms every 20 ms, after any birth that keeps no other task from its CPU: the task is the steady part.
+    #[test]
+    fn no_birth_is_in_a_task(
+        born in 100i64..70_000,
+        suspended in prop_oneof![Just(0i64), 1_000i64..40_000],
+        dies: bool,
+        seed: u64,
+    ) {
+        let mut noise = noise(seed);
+        let mut birth = job(0, born);
+        birth.end = birth.end.map(|end| end + Duration::from_us(suspended));
+        let death = dies.then(|| job(150_000 + 100 * 20_000, born));
+        let jobs: Vec<SeenJob> =
+            (0..100).map(|k| job(150_000 + k * 20_000 + noise(20), 3_000 - noise(50))).collect();
+        let partial: Vec<Partial> =
+            std::iter::once(birth).chain(death).map(|job| Partial { job, is_cut: false }).collect();
+        let ctl = Thread {
+            name: "ctl".to_owned(),
+            unlike: partial.len() as u64,
+            partial,
+            jobs,
+            ..thread(&[])
+        };
+        let inferred = held(&Observation { dialect: Some("tracefs"), ..seen(vec![ctl]) }, Wanted::RealTime);
+        let (period, wcet) = task(&inferred, "ctl");
+        prop_assert!(period > Duration::from_us(19_900) && period <= Duration::from_ms(20));
+        prop_assert!(wcet <= Service::from_ms(3) && wcet > Service::from_us(2_900));
+        prop_assert!(inferred.system.unexplained().is_empty());
+    }
 
     /// Captures in one file, each cut anywhere, with any time between them.
     #[test]
