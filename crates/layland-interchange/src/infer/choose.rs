@@ -69,6 +69,9 @@ pub enum WhyNot {
     /// It belongs to the kernel.
     #[error("a thread of the kernel")]
     OfKernel,
+    /// It was born and died within a small part of the trace, as a command of a shell does.
+    #[error("lived for {_0:#} only; name it with --thread if it is a task")]
+    Transient(Duration),
     /// It writes no marks, whereas other threads do.
     #[error("others write marks, and it does not")]
     Unmarked,
@@ -112,6 +115,8 @@ pub fn choose(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Chosen
                     chosen.others += 1;
                 } else if is_of_kernel(&thread.name) {
                     chosen.left_out.push(LeftOut { thread: place, why: WhyNot::OfKernel });
+                } else if let Some(life) = thread.life().filter(|life| is_transient(*life, seen)) {
+                    chosen.left_out.push(LeftOut { thread: place, why: WhyNot::Transient(life) });
                 } else {
                     chosen.add(seen, place, taking);
                 }
@@ -132,6 +137,12 @@ pub fn choose(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Chosen
         chosen.tasks.sort_by_key(|task| task.thread);
     }
     chosen
+}
+
+/// Returns true if a whole life is less than a tenth of the trace. Such a thread does not recur, so that no task
+/// describes it. Those that hold CPUs for which tasks wait become tasks nevertheless, as strangers.
+fn is_transient(life: Duration, seen: &Observation) -> bool {
+    life.ns() < seen.length.ns() / 10
 }
 
 /// A real-time thread that held a CPU this long while a task waited for it becomes a task, too.

@@ -8,7 +8,7 @@ use super::choose::Chosen;
 use super::estimate::{Affinity, EVERY, Estimate, More, Taking};
 use super::observation::{Class, Observation, Partial, Taken};
 use super::{Inferred, Wanted, infer};
-use layland_model::{Duration, Observed, Rate, System};
+use layland_model::{Duration, Observed, Rate, System, Time};
 
 /// The further facts, in the order in which they are tried: those that change the least come first.
 const TRIED: [(More, bool); 8] = {
@@ -112,14 +112,18 @@ pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> 
 
 /// Returns the longest response of each task in the trace, including jobs that are cut off.
 ///
-/// A job in which a thread is born or dies counts only if `more` takes it into the estimates: a program starts and ends
-/// once, and takes as long as it takes. The delay of other tasks by it is in the responses of those tasks.
+/// A job in which a thread is born or dies, or is not yet steady, counts only if `more` takes it into the estimates: a
+/// program starts and ends once, and takes as long as it takes. The delay of other tasks by it is in the responses of
+/// those tasks. A start that is a large part of the trace counts, since it need not be one.
 pub(super) fn responses(seen: &Observation, chosen: &Chosen, more: More) -> Vec<Duration> {
     let longest = |task: &Estimate| {
         let thread = &seen.threads[task.thread];
         let counts = |partial: &&Partial| more.partial || partial.is_cut;
         let partial = thread.partial.iter().filter(counts).map(|partial| &partial.job);
-        let jobs = thread.jobs.iter().chain(partial);
+        let start = task.start_up.filter(|start| start.length.ns() <= seen.length.ns() / 4);
+        let begin = thread.jobs.first().map_or(Time::ZERO, |job| job.arrival);
+        let steady = begin + start.map_or(Duration::ZERO, |start| start.length);
+        let jobs = thread.jobs.iter().filter(|job| job.arrival >= steady).chain(partial);
         let waits = thread.waits_since.map(|since| seen.over - since);
         let took = jobs
             .map(|job| job.end.unwrap_or_else(|| seen.seen_until(job.arrival)) - job.arrival)

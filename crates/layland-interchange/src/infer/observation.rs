@@ -196,6 +196,13 @@ impl Thread {
         unlike.map(|partial| partial.job.executed).max()
     }
 
+    /// Returns the time from its birth to its death, if the trace shows both.
+    pub fn life(&self) -> Option<Duration> {
+        let mut ends = self.partial.iter().filter(|partial| !partial.is_cut);
+        let (birth, death) = (ends.next()?, ends.next_back()?);
+        Some(death.job.end? - birth.job.arrival)
+    }
+
     /// Returns its class, by its priority.
     pub fn class(&self) -> Class {
         Class::of(self.priority())

@@ -20,7 +20,7 @@ use layland_guarantee::{AssessOptions, Bound, Shown, assess, unexplained};
 use layland_interchange::infer::{Inferred, Observation, Taking, Wanted, infer_held};
 use layland_interchange::kernel::observe;
 use layland_model::{Duration, Index, TaskMap};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A feature that distinguishes a trace from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -173,13 +173,47 @@ pub fn campaign(traces: u64, seed: u64) -> ObservedResults {
 pub struct Trace {
     /// The text in the format of tracefs.
     pub text: String,
-    /// The longest response time of each thread in the trace, by name.
-    pub longest: BTreeMap<String, Duration>,
-    /// The longest response time of each thread in which it is born or dies, by name. A set promises nothing about these
-    /// if it says that they are left out.
-    pub life_events: BTreeMap<String, Duration>,
+    /// The length of the trace.
+    pub length: Duration,
+    /// The response times of each thread in the trace, by name, in the order of time.
+    pub responses: BTreeMap<String, Vec<Response>>,
     /// The policies that are checked.
     pub policies: Vec<&'static str>,
+}
+
+/// A response time in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The wake-up, from any origin.
+    pub from: Duration,
+    /// The time from the wake-up to the sleep, as far as the trace shows it.
+    pub took: Duration,
+    /// True if the trace shows the wake-up.
+    pub is_whole: bool,
+    /// True if the thread is born or dies in it, and the trace shows that.
+    pub is_life_event: bool,
+}
+
+impl Trace {
+    /// Returns the longest response of a thread about which its set promises something. A set promises nothing about
+    /// the jobs that it says are left out: those in which the thread is born or dies, and those of its start, which is
+    /// at most a quarter of the trace.
+    fn longest(&self, name: &str, words: &[String], start: Option<Duration>) -> Option<Duration> {
+        let responses = self.responses.get(name)?;
+        let is_left_out =
+            |what: &str| words.iter().any(|line| line.starts_with(&format!("Left out: {what}")));
+        let life_events_count = !is_left_out("jobs that were its first or last");
+        let is_whole = |response: &&Response| response.is_whole && !response.is_life_event;
+        let begin = responses.iter().find(is_whole).map_or(Duration::ZERO, |first| first.from);
+        let start = start.filter(|start| start.ns() <= self.length.ns() / 4);
+        let start = start.filter(|_| is_left_out("its start")).unwrap_or(Duration::ZERO);
+        let counts = |response: &&Response| match response {
+            Response { is_life_event: true, .. } => life_events_count,
+            Response { is_whole: false, .. } => true,
+            Response { from, .. } => *from - begin >= start,
+        };
+        responses.iter().filter(counts).map(|response| response.took).max()
+    }
 }
 
 /// The results of a trace.
@@ -216,10 +250,15 @@ pub fn shown(text: &str) -> Trace {
         Some(word.0.parse::<i64>().ok()? * 1_000_000_000 + fraction)
     };
     let mut awake: BTreeMap<String, i64> = BTreeMap::new();
-    let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
+    let mut is_born: BTreeSet<String> = BTreeSet::new();
+    let mut responses: BTreeMap<String, Vec<Response>> = BTreeMap::new();
+    let mut length = Duration::ZERO;
+    let mut first = None;
     for line in text.lines() {
         let Some(at) = at(line) else { continue };
+        length = Duration::from_ns(at - *first.get_or_insert(at));
         if line.contains(": sched_wak") {
+            is_born.extend(field(line, "pid").filter(|_| line.contains("sched_wakeup_new")));
             awake.extend(
                 field(line, "pid").filter(|pid| !awake.contains_key(pid)).map(|pid| (pid, at)),
             );
@@ -229,12 +268,16 @@ pub fn shown(text: &str) -> Trace {
             && let Some(since) = awake.remove(&pid)
             && let Some(name) = name(line, "prev_comm", "prev_pid")
         {
-            let longest = longest.entry(name).or_default();
-            *longest = (*longest).max(Duration::from_ns(at - since));
+            responses.entry(name).or_default().push(Response {
+                from: Duration::from_ns(since),
+                took: Duration::from_ns(at - since),
+                is_whole: true,
+                is_life_event: state == "X" || is_born.remove(&pid),
+            });
         }
     }
     let policies = observe(text).map_or_else(|_| Vec::new(), |seen| inferred(&seen).policies);
-    Trace { text: text.to_owned(), longest, life_events: BTreeMap::new(), policies }
+    Trace { text: text.to_owned(), length, responses, policies }
 }
 
 /// Infers a set from an observation as `layland trace infer` does.
@@ -244,11 +287,6 @@ pub fn inferred(seen: &Observation) -> Inferred {
         let shown: TaskMap<Shown> = shown.collect::<Vec<Shown>>().into();
         unexplained(registry(), &inferred.system, &shown, &inferred.policies)
     })
-}
-
-/// Returns true if a comment of a set says that the birth and death of a thread are not in it.
-fn is_life_left_out(line: &str) -> bool {
-    line.starts_with("Left out: jobs that were its first or last")
 }
 
 /// Compares the set inferred from a trace with the facts of the trace.
@@ -271,10 +309,9 @@ pub fn held(trace: &Trace) -> InferredSet {
         let found = assess(registry(), spec, &system, &options).expect("the policy exists");
         held.is_guaranteed &= found.verdict == Verdict::Yes;
         for (id, task) in system.tasks.iter() {
-            let of = |times: &BTreeMap<String, Duration>| times.get(task.name.as_str()).copied();
-            let is_left_out = words.tasks[id.index()].above.iter().any(|line| is_life_left_out(line));
-            let counted = [of(&trace.longest), of(&trace.life_events).filter(|_| !is_left_out)];
-            let Some(longest) = counted.into_iter().flatten().max() else { continue };
+            let words = &words.tasks[id.index()].above;
+            let start = chosen.tasks[id.index()].start_up.map(|start| start.length);
+            let Some(longest) = trace.longest(&task.name, words, start) else { continue };
             if let Some(Bound::Response { within, by, .. }) = found.bounds.get(id)
                 && *within < longest
             {
@@ -348,19 +385,24 @@ pub fn trace(feature: Feature, seed: u64) -> Trace {
     let mut wait = || if latency == 0 { 0 } else { draw.us(0, latency) };
     let KernelRun { text, seen } = run(cpus, &threads, until, &mut wait);
     let text = if from > 0 { cut(&text, from) } else { text };
-    let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
-    let mut life_events = longest.clone();
+    let mut responses: BTreeMap<String, Vec<Response>> = BTreeMap::new();
     // A trace lasts from its first event to its last one.
     let times: Vec<i64> = text.lines().filter_map(time).collect();
     let (first, last) = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
     for AwakePeriod { thread, from: begin, end, is_life_event } in seen {
         let took = end.unwrap_or(until).min(last) - begin.max(first);
-        // A birth before the trace is no birth to an observer.
-        let of = if is_life_event && begin >= first { &mut life_events } else { &mut longest };
-        let longest = of.entry(threads[thread].name.clone()).or_default();
-        *longest = (*longest).max(Duration::from_ns(took.max(0)));
+        let is_whole = begin >= first;
+        responses.entry(threads[thread].name.clone()).or_default().push(Response {
+            from: Duration::from_ns(begin),
+            took: Duration::from_ns(took.max(0)),
+            is_whole,
+            // A birth before the trace is no birth to an observer.
+            is_life_event: is_life_event && is_whole,
+        });
     }
-    Trace { text, longest, life_events, policies }
+    responses.values_mut().for_each(|of| of.sort_by_key(|response| response.from));
+    let length = Duration::from_ns(last - first);
+    Trace { text, length, responses, policies }
 }
 
 /// Returns the time of the event in a line, counted from the beginning of the run.

@@ -56,6 +56,24 @@ proptest! {
         prop_assert!(inferred.system.unexplained().is_empty());
     }
 
+    /// A thread that comes and goes is no task, however regular its jobs; one that lives long is.
+    #[test]
+    fn no_task_lives_for_a_moment(life in 1_000i64..2_000_000, jobs in 4i64..10) {
+        let gap = life / (jobs + 1);
+        let between = (1..=jobs).map(|k| job(500_000 + k * gap, 20)).collect();
+        let ends = [500_000, 500_000 + life];
+        let partial = ends.map(|at| Partial { job: job(at, 20), is_cut: false }).to_vec();
+        let helper = Thread { name: "sh".to_owned(), unlike: 2, partial, jobs: between, ..thread(&[]) };
+        let ctl = Thread { name: "ctl".to_owned(), ..thread(&[]) };
+        let ctl = Thread { jobs: (0..200).map(|k| job(k * 20_000, 3_000)).collect(), ..ctl };
+        let seen = Observation { dialect: Some("tracefs"), ..seen(vec![ctl, helper]) };
+        let is_task = |wanted: Wanted<'_>| {
+            held(&seen, wanted).system.tasks.values().any(|task| task.name == "sh")
+        };
+        prop_assert_eq!(is_task(Wanted::RealTime), life + 20 >= seen.length.ns() / 10_000);
+        prop_assert!(is_task(Wanted::Where(&|_, _| true)));
+    }
+
     /// Captures in one file, each cut anywhere, with any time between them.
     #[test]
     fn the_time_between_captures_counts_for_nothing(
