@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};
 use crate::{csv, dot, json, lines, plain, poet, rtapp, sag, taskset, xml, yaml};
 use layland_model::{Duration, System};
+use std::borrow::Cow;
 
 /// The maximum length of a text; longer ones are rejected.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -154,6 +155,30 @@ pub struct Loaded {
     pub places: Vec<Position>,
 }
 
+/// Returns a text that begins with a list of tuples, as Python prints one, with lists in their place. Every character
+/// keeps its position.
+fn tuples_as_lists(text: &str) -> Cow<'_, str> {
+    let start: String = text.chars().filter(|c| !c.is_whitespace()).take(2).collect();
+    if start != "[(" {
+        return Cow::Borrowed(text);
+    }
+    let mut quote = None;
+    let of = |c: char| match (c, quote) {
+        ('"' | '\'', None) => {
+            quote = Some(c);
+            '"'
+        }
+        (_, Some(open)) if c == open => {
+            quote = None;
+            '"'
+        }
+        ('(', None) => '[',
+        (')', None) => ']',
+        _ => c,
+    };
+    Cow::Owned(text.chars().map(of).collect())
+}
+
 /// The treatment of the provenance, if the text contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HowMade {
@@ -238,7 +263,7 @@ pub fn read_with(
             let layout = layout.unwrap_or_else(|| csv::layout_of_rows(text));
             csv::read(text, layout, host, &mut problems).map(set)
         }
-        Format::Objects => json::parse(text, &mut problems)
+        Format::Objects => json::parse(&tuples_as_lists(text), &mut problems)
             .and_then(|json| csv::read_objects(text, &json, host, &mut problems))
             .map(set),
         Format::Yaml => yaml::parse(text, &mut problems)

@@ -18,6 +18,8 @@ pub(super) struct Column {
     pub level: Option<String>,
     /// The unit of its numbers.
     pub unit: Option<&'static str>,
+    /// True if its cells are shares of a CPU in place of execution times.
+    pub is_share: bool,
     /// True for a number in place of a name.
     pub is_number: bool,
     /// The title as written.
@@ -94,9 +96,18 @@ impl TableReader<'_> {
     pub(super) fn header(&mut self, cells: &[Cell<'_>]) -> Vec<Option<Column>> {
         let mut columns: Vec<Option<Column>> = Vec::new();
         let mut meant: Vec<&str> = Vec::new();
+        let is_execution = |cell: &Cell<'_>| {
+            let meaning = titles::meaning(cell.text.trim());
+            meaning.is_some_and(|meaning| meaning.is_key("wcet") || meaning.is_key("steps"))
+        };
+        let has_execution = cells.iter().any(is_execution);
         for cell in cells {
             let title = cell.text.trim();
             let column = match titles::read(title) {
+                Some(Title { meaning: Meaning::Utilization, .. }) if has_execution => {
+                    self.unused(title, &cell.span, "it follows from the WCET and the period");
+                    None
+                }
                 Some(Title { meaning: Meaning::Unused(help), .. }) => {
                     self.unused(title, &cell.span, help);
                     None
@@ -256,9 +267,12 @@ impl Column {
         let key = match found.meaning {
             Meaning::Key(key) => key,
             Meaning::Type => TASK_KEYS.iter().find(|key| key.name == "release")?,
+            Meaning::Utilization => TASK_KEYS.iter().find(|key| key.name == "wcet")?,
             Meaning::Unused(_) | Meaning::Unclear(_) | Meaning::NotModelled(_) => return None,
         };
         let Title { level, unit, is_number, .. } = found;
-        Some(Column { key, is_time: is_time(key), level, unit, is_number, title: title.to_owned() })
+        let is_share = matches!(found.meaning, Meaning::Utilization);
+        let (is_time, title) = (is_time(key) && !is_share, title.to_owned());
+        Some(Column { key, is_time, level, unit, is_share, is_number, title })
     }
 }

@@ -46,7 +46,9 @@ use crate::once::{self, Once};
 use crate::problem::{Problem, Problems, Span};
 use follows::{Following, Ids};
 use header::{Column, Preamble};
-use layland_model::{CpuSet, Field, Index, Levels, Platform, System, SystemPart, Task, TaskId};
+use layland_model::{
+    CpuSet, Field, Index, Levels, Platform, System, SystemPart, Task, TaskId, counted,
+};
 use row::Row;
 use rows::{Cell, RawRow, Rows, TextRows, Titled};
 use steps::Named;
@@ -223,6 +225,8 @@ impl<'p> TableReader<'p> {
             host,
             decimal: Decimal::Point,
             without_unit: None,
+            rounded: None,
+            has_told_share: false,
             background: Vec::new(),
             named: Named::default(),
         }
@@ -263,6 +267,7 @@ impl<'p> TableReader<'p> {
         let levels = self.levels(&preamble, &columns);
         let (tasks, spans) = self.rows(text, &columns, &levels, &mut rows);
         self.report_unit();
+        self.report_rounded();
         self.system(preamble, levels, (tasks, spans), |span| {
             RowSpans::of(&columns, &rows.again(span))
         })
@@ -467,6 +472,10 @@ struct TableReader<'p> {
     decimal: Decimal,
     /// The first number without a unit, with its column and span.
     without_unit: Option<(Column, Span)>,
+    /// The number of times that were rounded to whole nanoseconds, with the first and its span.
+    rounded: Option<(u64, String, Span)>,
+    /// True if a column of utilizations has been named.
+    has_told_share: bool,
     /// The single jobs without deadlines, with the spans of their rows.
     background: Vec<(String, Span)>,
     /// The resources that steps name.
@@ -483,6 +492,21 @@ impl TableReader<'_> {
             column.key.name
         );
         self.error("layland::csv::time", span, message, &help);
+    }
+
+    /// Reports times that are finer than a nanosecond, once for all.
+    fn report_rounded(&mut self) {
+        let Some((count, first, span)) = self.rounded.take() else { return };
+        let message = match count - 1 {
+            0 => format!("`{first}` is rounded to whole nanoseconds"),
+            more => format!(
+                "`{first}` and {} are rounded to whole nanoseconds",
+                counted(more, "more time")
+            ),
+        };
+        let help = "execution times and jitter are rounded up, periods, deadlines and offsets down";
+        let problem = Problem::warning("layland::csv::rounded", message);
+        self.problems.push(problem.at(span, "here").help(help));
     }
 
     fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {

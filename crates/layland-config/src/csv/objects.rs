@@ -80,6 +80,25 @@ pub(super) fn rows(document: &Json, problems: &mut Problems) -> Option<(Titled<'
     Some((table.finish(), beside))
 }
 
+/// Returns the titles of lists that have none, if all are as plain lines are: two or three numbers, perhaps behind a name.
+fn untitled(items: &[Json]) -> Option<&'static [&'static str]> {
+    const TITLES: [&str; 4] = ["name", "wcet", "period", "deadline"];
+    let shape = |item: &Json| {
+        let Value::List(values) = &item.value else { return None };
+        let is_named = matches!(values.first()?.value, Value::Text(_));
+        let numbers = &values[usize::from(is_named)..];
+        let is_number = |value: &Json| matches!(value.value, Value::Number(_));
+        (numbers.iter().all(is_number) && matches!(numbers.len(), 2 | 3))
+            .then_some((is_named, numbers.len()))
+    };
+    let shapes: Option<Vec<(bool, usize)>> = items.iter().map(shape).collect();
+    let shapes = shapes?;
+    let longest = shapes.iter().map(|(_, numbers)| *numbers).max()?;
+    let is_named = shapes.first()?.0;
+    let first = usize::from(!is_named);
+    shapes.iter().all(|shape| shape.0 == is_named).then(|| &TITLES[first..=longest])
+}
+
 /// Returns true for the key of a list of tasks.
 fn is_list(member: &Member) -> bool {
     // A column of an object of columns may have the same name.
@@ -235,11 +254,17 @@ impl Table {
         self.object(members, &whole, problems)
     }
 
-    /// Reads lists below a list of titles.
+    /// Reads lists below a list of titles, or lists of numbers: `C, T` or `C, T, D`, as in plain lines.
     fn lists(&mut self, items: &[Json], problems: &mut Problems) -> Option<()> {
+        let bare = untitled(items);
+        for title in bare.unwrap_or_default() {
+            let span = items.first().map_or(0..0, |item| item.span.clone());
+            self.titles.push(Cell { text: Cow::Borrowed(title), span });
+        }
         for (row, item) in items.iter().enumerate() {
             let Value::List(values) = &item.value else { continue };
-            if row == 0 {
+            let is_header = row == 0 && bare.is_none();
+            if is_header {
                 let is_known = |text: &str| titles::meaning(text).is_some();
                 let is_title =
                     |value: &Json| matches!(&value.value, Value::Text(text) if is_known(text));
@@ -254,7 +279,7 @@ impl Table {
                 let key =
                     self.titles.get(at).map(|title| title.text.to_string()).unwrap_or_default();
                 let cell = cell(&key, value, problems)?;
-                if row == 0 {
+                if is_header {
                     // Equal titles are reported with those of other tables.
                     self.titles.push(cell);
                 } else if at < self.titles.len() {
@@ -269,7 +294,7 @@ impl Table {
                     return None;
                 }
             }
-            if row > 0 {
+            if !is_header {
                 self.row(&item.span, cells, problems)?;
             }
         }

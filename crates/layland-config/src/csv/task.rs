@@ -9,7 +9,8 @@ use crate::keys::{Fault, TASK_KEYS, TaskKey, Value};
 use crate::problem::{Problem, Span};
 use crate::steps::execution;
 use layland_model::{
-    Behaviour, Criticality, Duration, Levels, ParseTimeError, Preemption, Separation, Service, Task,
+    Behaviour, Criticality, Duration, Levels, ParseTimeError, Preemption, Rate, Separation,
+    Service, TIME_LIMIT, Task,
 };
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ struct Filled<'c> {
     texts: BTreeMap<&'static str, &'c Cell<'c>>,
     /// Times in nanoseconds.
     times: BTreeMap<&'static str, i64>,
+    /// The share of a CPU in place of an execution time, with its column.
+    share: Option<(&'c Cell<'c>, &'c Column)>,
     /// The execution times of the levels that have a column of their own, in nanoseconds.
     by_level: Vec<Option<i64>>,
 }
@@ -47,7 +50,10 @@ impl TableReader<'_> {
             return None;
         }
         let mut ok = true;
-        let filled = self.filled(columns, cells, levels, &mut ok);
+        let mut filled = self.filled(columns, cells, levels, &mut ok);
+        if ok && let Some((cell, of)) = filled.share.take() {
+            ok = self.share(cell, of, &mut filled.times).is_some();
+        }
         let Filled { texts, times, .. } = &filled;
         let name = self.name(columns, &filled, position)?;
         let steps = self.steps(texts.get("steps").copied(), &mut ok);
@@ -111,7 +117,7 @@ impl TableReader<'_> {
 
     fn filled<'c>(
         &mut self,
-        columns: &[Option<Column>],
+        columns: &'c [Option<Column>],
         cells: &'c [Cell<'c>],
         levels: &Levels,
         ok: &mut bool,
@@ -120,11 +126,16 @@ impl TableReader<'_> {
             row: cells.first().map_or(0..0, |cell| cell.span.clone()),
             texts: BTreeMap::new(),
             times: BTreeMap::new(),
+            share: None,
             by_level: vec![None; levels.count()],
         };
         for (column, cell) in columns.iter().zip(cells) {
             let Some(column) = column else { continue };
             if cell.text.trim().is_empty() {
+                continue;
+            }
+            if column.is_share {
+                filled.share = Some((cell, column));
                 continue;
             }
             if !column.is_time {
@@ -143,6 +154,50 @@ impl TableReader<'_> {
             }
         }
         filled
+    }
+
+    /// Computes an execution time from a share of a CPU, as in `0.25` or `25%`, and the period. Rounded up, so that
+    /// nothing that is guaranteed is lost. Returns `None` after a fault.
+    fn share(
+        &mut self,
+        cell: &Cell<'_>,
+        of: &Column,
+        times: &mut BTreeMap<&'static str, i64>,
+    ) -> Option<()> {
+        let text = self.decimal(cell)?;
+        let (number, divisor) = match text.trim().strip_suffix('%') {
+            Some(percent) => (percent.trim_end(), 100),
+            None => (text.trim(), 1),
+        };
+        let share: Option<Rate> = number.parse().ok().filter(|share| *share >= Rate::ZERO);
+        let Some(share) = share else {
+            let message = format!("`{}` is not a share of a CPU", cell.text.trim());
+            let help = "write a decimal number, as in 0.25, or a column of execution times";
+            self.error("layland::csv::utilization", cell.span.clone(), message, help);
+            return None;
+        };
+        // A missing period is reported with the other missing cells.
+        let period = *times.get("period")?;
+        let wcet = (share * Rate::new(period, divisor)).ceil();
+        let wcet = wcet.and_then(|ns| i64::try_from(ns).ok()).filter(|ns| *ns <= TIME_LIMIT);
+        let Some(wcet) = wcet else {
+            let message = format!("`{}` of the period is too long", cell.text.trim());
+            let help = "a time is at most 36 years";
+            self.error("layland::csv::utilization", cell.span.clone(), message, help);
+            return None;
+        };
+        times.insert("wcet", wcet);
+        if !self.has_told_share {
+            self.has_told_share = true;
+            let title = &of.title;
+            let message = format!(
+                "`{title}` stands for execution times: WCET = {title} x period, rounded up"
+            );
+            let problem = Problem::warning("layland::csv::utilization", message);
+            let help = "write a column of execution times if they are known";
+            self.problems.push(problem.at(cell.span.clone(), "first here").help(help));
+        }
+        Some(())
     }
 
     /// Returns the name of a task: that of its row, or one by its position where no column has names.
@@ -383,6 +438,14 @@ impl TableReader<'_> {
             Ok(time) => return Some(time.ns()),
             Err(fault) => fault,
         };
+        if let ParseTimeError::NotWhole { .. } = &fault
+            && let Some(ns) = printed(text, column, &parse)
+        {
+            let rounded =
+                self.rounded.get_or_insert_with(|| (0, text.to_owned(), cell.span.clone()));
+            rounded.0 += 1;
+            return Some(ns);
+        }
         if let ParseTimeError::MissingUnit { .. } = &fault {
             self.without_unit.get_or_insert_with(|| (column.clone(), cell.span.clone()));
             return None;
@@ -407,6 +470,28 @@ impl TableReader<'_> {
         None
     }
 }
+
+/// Returns the time of a number with so many digits that a program printed it, in whole nanoseconds. Work and jitter are
+/// rounded up, and other times down: to less time, so that no guarantee for sporadic tasks is lost.
+fn printed(
+    text: &str,
+    column: &Column,
+    parse: &impl Fn(&str) -> Result<Duration, ParseTimeError>,
+) -> Option<i64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let digits = number.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
+    if digits < PRINTED_DIGITS {
+        return None;
+    }
+    let one = parse(&format!("1{unit}")).ok()?;
+    let exact = number.parse::<Rate>().ok()? * Rate::new(one.ns(), 1);
+    let is_work = matches!(column.key.name, "wcet" | "budget" | "jitter" | "blocking");
+    i64::try_from(if is_work { exact.ceil() } else { exact.floor() }?).ok()
+}
+
+/// People round the times that they write; a program that prints a `double` does not.
+const PRINTED_DIGITS: usize = 9;
 
 /// Returns true for the type of jobs that come at any time.
 fn is_aperiodic(text: &str) -> bool {

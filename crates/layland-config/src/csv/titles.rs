@@ -15,6 +15,8 @@ pub(crate) enum Meaning {
     Key(&'static TaskKey),
     /// The kind of a task: periodic or sporadic.
     Type,
+    /// A share of a CPU, from which the execution time follows where no other column has it.
+    Utilization,
     /// A column that does not count, with the reason or the alternative.
     Unused(&'static str),
     /// A title with several meanings, with what to write in its place.
@@ -45,14 +47,14 @@ pub(super) struct Title {
 const UNUSED: &[(&[&str], &str)] = &[
     (&["bcet"], "jobs may take less than the WCET: describe it with `exec` in a task-set file"),
     (&["acet"], "describe how long jobs take with `exec` in a task-set file"),
-    (
-        &["utilization", "utilisation", "util", "u", "ui", "ct", "citi", "density"],
-        "it follows from the WCET and the period",
-    ),
+    (&["density"], "it follows from the WCET and the deadline"),
     (&["wcrt", "responsetime"], "`layland check` computes it"),
     (&["comment", "comments", "note", "notes", "description", "remark", "remarks"], "it is text"),
     (&[""], "it has no title"),
 ];
+
+/// Titles of shares of a CPU.
+const UTILIZATION: [&str; 7] = ["utilization", "utilisation", "util", "u", "ui", "ct", "citi"];
 
 /// Titles with several meanings.
 const UNCLEAR: &[(&[&str], &str)] = &[
@@ -211,6 +213,7 @@ fn bare(simple: &str) -> Option<Title> {
     let unclear = || UNCLEAR.iter().find(|(titles, _)| is_one_of(titles));
     let meaning = key
         .or_else(|| is_one_of(&["type", "tasktype", "kind"]).then_some(Meaning::Type))
+        .or_else(|| is_one_of(&UTILIZATION).then_some(Meaning::Utilization))
         .or_else(|| unused().map(|&(_, help)| Meaning::Unused(help)))
         .or_else(|| unclear().map(|&(_, help)| Meaning::Unclear(help)))
         .or_else(|| not_modelled().map(Meaning::NotModelled))?;

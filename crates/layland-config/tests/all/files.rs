@@ -432,9 +432,61 @@ fn a_printed_double_is_taken_as_it_was_meant() {
     let loaded = read("a.json", text.as_bytes(), Format::Objects, &host(None)).expect("a set");
     let task = &loaded.system.tasks.as_slice()[0];
     assert_eq!((task.own_wcet(), task.period), (Service::from_us(300), Duration::from_us(16_300)));
-    // Twelve digits were meant, and nanoseconds are the least that there is.
-    let text = "[{\"name\":\"a\",\"wcet\":0.12345678901,\"period\":16}]";
-    assert!(read("a.json", text.as_bytes(), Format::Objects, &host(None)).is_err());
+    // Digits that are finer than a nanosecond are rounded to more work and less time, and one warning says so.
+    let text = "[{\"name\":\"a\",\"wcet\":0.12345678901,\"period\":20.333333333333332}]";
+    let loaded = read("a.json", text.as_bytes(), Format::Objects, &host(None)).expect("a set");
+    let task = &loaded.system.tasks.as_slice()[0];
+    assert_eq!((task.own_wcet().ns(), task.period.ns()), (123_457, 20_333_333));
+    let rounded =
+        loaded.warnings.problems.iter().filter(|found| found.code == "layland::csv::rounded");
+    assert_eq!(rounded.count(), 1);
+    // What a person wrote is an error.
+    let text = "name,wcet,period\na,1.5ns,16ms\n";
+    assert!(read("a.csv", text.as_bytes(), Format::Csv, &host(None)).is_err());
+}
+
+#[test]
+fn shares_stand_for_execution_times_where_no_column_has_them() {
+    for (text, wcet) in [
+        ("name,u,period\na,0.25,10ms\n", 2_500_000),
+        ("name;Utilization;period\na;33.3 %;10ms\n", 3_330_000),
+        ("name,U,period\na,1/3,10ms\n", 3_333_334),
+        // A share beside execution times does not count.
+        ("name,U,wcet,period\na,1/3,1ms,10ms\n", 1_000_000),
+    ] {
+        let loaded = read("a.csv", text.as_bytes(), Format::Csv, &host(None)).expect("a set");
+        assert_eq!(loaded.system.tasks.as_slice()[0].own_wcet().ns(), wcet, "{text}");
+        assert_eq!(loaded.warnings.problems.len(), 1, "{text}");
+    }
+    for text in ["name,u,period\na,x,10ms\n", "name,u,period\na,-1,10ms\n", "name,u\na,0.1\n"] {
+        assert!(read("a.csv", text.as_bytes(), Format::Csv, &host(None)).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn lists_of_numbers_are_plain_lines() {
+    let plain =
+        read("a.txt", b"1ms 4ms\n2ms 6ms 5ms\n", Format::Plain, &host(None)).expect("a set");
+    let times = |of: &System| {
+        let of = of.tasks.values().map(|task| (task.own_wcet(), task.period, task.deadline));
+        of.collect::<Vec<_>>()
+    };
+    for text in [
+        "[[1, 4], [2, 6, 5]]",
+        "[(1, 4), (2, 6, 5)]\n",
+        " [ (1, 4,), (2, 6, 5) ]",
+        "[(\"a(\", 1, 4), ('b)', 2, 6, 5)]",
+    ] {
+        let host = Host { unit: Some(Unit::Ms), ..host(None) };
+        let kind = Kind::of("a.py", text.as_bytes(), &host);
+        assert_eq!(kind, Kind::Set(Format::Objects), "{text}");
+        let loaded = read("a.py", text.as_bytes(), Format::Objects, &host);
+        let loaded = loaded.unwrap_or_else(|report| panic!("{text}: {}", report.plain()));
+        assert_eq!(times(&loaded.system), times(&plain.system), "{text}");
+    }
+    for text in ["[[1], [2, 6]]", "[[1, 2, 3, 4, 5]]", "[[\"a\", 1, 4], [2, 6]]", "[(1, 4), (2"] {
+        assert!(read("a.py", text.as_bytes(), Format::Objects, &host(None)).is_err(), "{text}");
+    }
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub fn choose(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Chosen
 }
 
 /// Returns true if a whole life is less than a tenth of the trace. Such a thread does not recur, so that no task
-/// describes it. Those that hold CPUs for which tasks wait become tasks nevertheless, as strangers.
+/// describes it. Where tasks cannot be explained without it, it becomes one nevertheless, as a stranger.
 fn is_transient(life: Duration, seen: &Observation) -> bool {
     life.ns() < seen.length.ns() / 10
 }
@@ -162,7 +162,11 @@ impl Chosen {
         loop {
             let is_task = |place: usize| self.tasks.iter().any(|task| task.thread == place);
             let next = seen.taken.iter().filter(|taken| {
-                let is_long = taken.longest >= WORTH_A_TASK || taking.more.strangers;
+                // One that lives for a moment may have delayed the start of a program, and nothing else.
+                let is_passing =
+                    || seen.threads[taken.by].life().is_some_and(|life| is_transient(life, seen));
+                let is_long = taken.longest >= WORTH_A_TASK && !is_passing();
+                let is_long = is_long || taking.more.strangers;
                 let usual = seen.threads[taken.by].priority();
                 let is_real_time = usual.is_some_and(|priority| priority < 100);
                 is_task(taken.from) && !is_task(taken.by) && is_long && is_real_time

@@ -35,7 +35,8 @@ impl Tasks {
     pub(super) fn find(events: &[Event], options: &ReadOptions) -> Result<Tasks, ReadError> {
         let mut tasks = match options.threads {
             Threads::Of(system) => {
-                Tasks::called(system.tasks.values().map(|task| task.name.to_string()).collect())?
+                let names = system.tasks.values().map(|task| task.name.to_string()).collect();
+                Tasks::called(names, events)?
             }
             Threads::Marked => {
                 let mut names: Vec<String> = Vec::new();
@@ -44,7 +45,7 @@ impl Tasks {
                         names.push(name.to_owned());
                     }
                 }
-                Tasks::called(names)?
+                Tasks::called(names, &[])?
             }
             Threads::Where(is_task) => Tasks::chosen(events, is_task),
             Threads::Known(system, by_pid) => {
@@ -94,9 +95,21 @@ impl Tasks {
         tasks
     }
 
-    fn called(names: Vec<String>) -> Result<Tasks, ReadError> {
+    /// Names of the form `bash-2457` stand for the thread of this id, if it has this name: they are given to threads
+    /// of one name.
+    fn called(names: Vec<String>, events: &[Event]) -> Result<Tasks, ReadError> {
         let mut tasks = Tasks::default();
+        let threads: BTreeSet<(u32, &str)> =
+            seen(events).map(|thread| (thread.pid, thread.comm)).collect();
         for (index, name) in names.iter().enumerate() {
+            let numbered =
+                name.rsplit_once('-').and_then(|(name, id)| Some((id.parse().ok()?, name)));
+            if let Some((pid, name)) = numbered
+                && threads.contains(&(pid, comm(name)))
+            {
+                tasks.by_pid.insert(pid, TaskId::from_index(index));
+                continue;
+            }
             let short = comm(name).to_owned();
             let other = tasks.by_comm.insert(short.clone(), TaskId::from_index(index));
             if let Some(other) = other {
@@ -109,19 +122,25 @@ impl Tasks {
 
     fn chosen(events: &[Event], is_task: &dyn Fn(&str, u32) -> bool) -> Tasks {
         let mut tasks = Tasks::default();
+        // A thread has another name before its program begins. The last one is that of the program.
+        let mut order: Vec<u32> = Vec::new();
+        let mut names: BTreeMap<u32, (bool, &str)> = BTreeMap::new();
         for thread in seen(events) {
-            if tasks.by_pid.contains_key(&thread.pid) || !is_task(thread.comm, thread.pid) {
-                continue;
-            }
-            let task = TaskId::from_index(tasks.names.len());
-            let is_taken = tasks.by_comm.contains_key(thread.comm);
-            tasks.names.push(if is_taken {
-                format!("{}-{}", thread.comm, thread.pid)
-            } else {
-                thread.comm.to_owned()
+            let known = names.entry(thread.pid).or_insert_with(|| {
+                order.push(thread.pid);
+                (false, thread.comm)
             });
-            tasks.by_comm.entry(thread.comm.to_owned()).or_insert(task);
-            tasks.by_pid.insert(thread.pid, task);
+            if known.1 != thread.comm || !known.0 {
+                *known = (known.0 || is_task(thread.comm, thread.pid), thread.comm);
+            }
+        }
+        for pid in order {
+            let Some(&(true, name)) = names.get(&pid) else { continue };
+            let task = TaskId::from_index(tasks.names.len());
+            let is_taken = tasks.by_comm.contains_key(name);
+            tasks.names.push(if is_taken { format!("{name}-{pid}") } else { name.to_owned() });
+            tasks.by_comm.entry(name.to_owned()).or_insert(task);
+            tasks.by_pid.insert(pid, task);
         }
         // Threads that match only by name were not chosen.
         for thread in seen(events) {

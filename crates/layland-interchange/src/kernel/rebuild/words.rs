@@ -108,7 +108,7 @@ pub(super) fn remarks(
         let pids: Vec<String> = tasks.doubles.iter().map(u32::to_string).collect();
         remarks.push(format!(
             "threads {} have the name of a task whose thread is another one: left out",
-            pids.join(", ")
+            first(&pids)
         ));
     }
     let absent: Vec<&str> = (tasks.names.iter().zip(lives))
@@ -116,7 +116,18 @@ pub(super) fn remarks(
         .map(|(name, _)| name.as_str())
         .collect();
     if !absent.is_empty() {
-        remarks.push(format!("no thread of {} runs in this trace", absent.join(", ")));
+        remarks.push(format!("no thread of {} runs in this trace", first(&absent)));
     }
     remarks
+}
+
+/// Returns a list of at most a few.
+fn first<T: AsRef<str>>(of: &[T]) -> String {
+    const MOST: usize = 8;
+    let told: Vec<&str> = of.iter().take(MOST).map(AsRef::as_ref).collect();
+    let more = match of.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", told.join(", "))
 }

@@ -488,6 +488,16 @@ pub(super) const ERRORS: &[Code] = &[
         "Times have a unit, in the cell or in the name of the column.",
     ),
     (
+        "layland::csv::rounded",
+        "times in a table that are finer than a nanosecond",
+        "A program printed them. Execution times, budgets and jitter are rounded up, other times down.",
+    ),
+    (
+        "layland::csv::utilization",
+        "a column of utilizations in place of execution times",
+        "WCET = utilization x period, rounded up. Write decimal numbers, fractions or percentages.",
+    ),
+    (
         "layland::csv::not_a_number",
         "a cell that is not a number",
         "Write an integer, a decimal or a fraction.",
