@@ -73,6 +73,23 @@ impl Set {
     }
 }
 
+impl Set {
+    /// Says that a guarantee counts every job of tasks that may have late ones, with advice; `None`
+    /// if all tasks are hard.
+    pub fn counted_as_hard(&self) -> Option<(String, &'static str)> {
+        let tasks = self.system.tasks.iter();
+        let tolerant: Vec<TaskId> =
+            tasks.filter(|(_, task)| task.tolerance.is_some()).map(|(id, _)| id).collect();
+        let first = *tolerant.first()?;
+        let message = format!(
+            "a guarantee is about every job here, also of {}, which may have late ones",
+            named(&self.system, &tolerant)
+        );
+        let help = "`layland sim` judges `mk`, with --cycle for ever";
+        Some((self.located(message, Some(first)), help))
+    }
+}
+
 /// Formats tasks as `a`, or `3 tasks (a, b, c)`.
 fn named(system: &System, tasks: &[TaskId]) -> String {
     let names: Vec<&str> =

@@ -1,11 +1,12 @@
 //! The limits that continuous integration enforces on the figures of a run ([`Limit`]).
 
+use crate::simulate::Observed;
 use crate::values::time_of;
 use crate::{CheckQuestion, Set, Unanswered};
 use layland_guarantee::Bound;
-use layland_model::{Duration, Rate, System, TaskId};
+use layland_model::{Duration, Rate, System, Task, TaskId, WeaklyHard};
 use layland_policy::Registry;
-use layland_trace::{Summary, TaskSummary};
+use layland_trace::{Outcomes, Summary, TaskSummary};
 
 /// An upper limit on a figure of one task or of all tasks. Exceeding it is a failure.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ enum Figure {
     Time(Quantity, Duration),
     /// Fails for a longer response time than `layland check` guarantees.
     Bound,
+    /// Fails if a weakly hard constraint of the set is broken.
+    Kept,
+    /// Fails if this constraint is broken.
+    Window(WeaklyHard),
 }
 
 /// The guarantee for each task, in the order of the set.
@@ -58,22 +63,37 @@ const QUANTITIES: [(&str, Quantity); 6] = [
     ("tardiness", Quantity::TardinessMax),
 ];
 
-const USAGE: &str = "write misses>N, misses>SHARE%, tardiness>TIME, response>TIME (also response.p50, .p99, \
-                     .p99.9), or response>bound, for one task with its name before it, as in \
+const USAGE: &str = "write misses>N, misses>SHARE%, misses>1 in 10, misses>2 in a row, mk (what the set asks), \
+                     tardiness>TIME, response>TIME (also response.p50, .p99, .p99.9), or \
+                     response>bound, for one task with its name before it, as in \
                      control:response.p99>3ms";
 
 impl std::str::FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Limit, String> {
-        let (what, limit) = text.split_once('>').ok_or(USAGE)?;
+        let (what, limit) = match text.split_once('>') {
+            Some(parts) => parts,
+            None if text.trim() == "mk" || text.trim_end().ends_with(":mk") => (text, ""),
+            None => return Err(USAGE.to_owned()),
+        };
         // The name of a task may contain colons, so that the figure follows the last one.
         let (task, figure) = match what.rsplit_once(':') {
             Some((task, figure)) => (Some(task.trim().to_owned()), figure.trim()),
             None => (None, what.trim()),
         };
         let limit = limit.trim();
-        let figure = if figure == "misses" {
+        let figure = if (figure, limit) == ("mk", "") {
+            Figure::Kept
+        } else if figure == "misses" && limit.contains(" in ") {
+            Figure::Window(
+                format!("at most {}", limit.replacen(" in ", " misses in ", 1)).parse().map_err(
+                    |fault: layland_model::ParseWeaklyHardError| {
+                        format!("{fault}: {}", fault.help())
+                    },
+                )?,
+            )
+        } else if figure == "misses" {
             match limit.strip_suffix('%') {
                 Some(percent) => {
                     let percent: Rate = percent.trim().parse().map_err(|_| USAGE)?;
@@ -111,17 +131,46 @@ impl Limit {
         self.task.as_ref().is_none_or(|task| task == name)
     }
 
-    /// Compares the limit with a run. The bounds are those of [`bounds`].
-    pub fn judge(&self, summary: &Summary, bounds: &Bounds) -> Held {
+    /// Returns true if the limit is about the order of misses, and not only about figures.
+    pub fn needs_outcomes(&self) -> bool {
+        matches!(self.figure, Figure::Kept | Figure::Window(_))
+    }
+
+    /// Compares the limit with a run. The bounds are those of [`bounds`]; outcomes are needed only
+    /// by limits that [say so](Self::needs_outcomes).
+    pub fn judge(
+        &self,
+        summary: &Summary,
+        bounds: &Bounds,
+        (system, outcomes): (&System, &Outcomes),
+    ) -> Held {
         let of_task = |name: &str| summary.tasks.iter().find(|task| task.name == name);
         let of = self.task.as_deref().map_or(Some(&summary.total), of_task);
         let found = match self.figure {
             Figure::Bound => self.beyond(summary, bounds),
+            Figure::Kept => self.broken(system, outcomes, |task| task.constraints().collect()),
+            Figure::Window(constraint) => self.broken(system, outcomes, |_| vec![constraint]),
             Figure::Misses(_) | Figure::MissShare(_) | Figure::Time(..) => {
                 of.and_then(|of| self.exceeded(of))
             }
         };
         Held { limit: self.text.clone(), found }
+    }
+
+    /// Returns the first violation of the constraints of a task that the limit is about.
+    fn broken(
+        &self,
+        system: &System,
+        outcomes: &Outcomes,
+        constraints: impl Fn(&Task) -> Vec<WeaklyHard>,
+    ) -> Option<String> {
+        let mut tasks = system.tasks.iter().filter(|(_, task)| self.is_about(&task.name));
+        tasks.find_map(|(id, task)| {
+            let observed =
+                constraints(task).into_iter().map(|of| Observed::in_run(id, of, outcomes));
+            let found = observed.filter_map(|of| of.violation_in_words()).next()?;
+            Some(format!("{}: {found}", task.name))
+        })
     }
 
     /// Returns the first task with a job that exceeded its guaranteed response time.
@@ -148,7 +197,7 @@ impl Limit {
                 let found = Duration::from_ns(quantity.of(of)?);
                 (found > *most).then(|| format!("{found:#}"))
             }
-            Figure::Bound => None,
+            Figure::Bound | Figure::Kept | Figure::Window(_) => None,
         }
     }
 }
@@ -244,6 +293,10 @@ mod tests {
             "control:response.p99 > 2.5ms",
             "a:b:misses>2",
             "control:response > bound",
+            "mk",
+            "control:mk",
+            "misses>1 in 10",
+            "control: misses > 2 in a row",
         ] {
             assert!(text.parse::<Limit>().is_ok(), "{text}");
         }
@@ -252,6 +305,9 @@ mod tests {
             "misses<1",
             "tardiness>bound",
             "misses>x",
+            "mk>1",
+            "misses>11 in 10",
+            "misses>1 in x",
             "misses>1x%",
             "latency>1ms",
             "response>3",

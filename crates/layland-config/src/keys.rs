@@ -14,7 +14,7 @@ pub(crate) use lost::{Coverage, lost_of_set};
 use crate::csv::cells;
 use crate::schema::costs::CacheSets;
 use crate::schema::values::{
-    Cpus, Exec, Nonpreemptive, OnMissName, Release, StepText, TimeText, Wcet,
+    Constraints, Cpus, Exec, MissText, Nonpreemptive, OnMissName, Release, StepText, TimeText, Wcet,
 };
 use crate::taskset::text;
 use Base::{Levels, Platform};
@@ -332,6 +332,30 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         is_inherited: true,
         column: Some(&[]),
         lost: "what `{}` does when it is late is lost",
+        ..KEY
+    },
+    TaskKey {
+        name: "mk",
+        meaning: "How many of any consecutive jobs are in time, as a text or a list of texts that all \
+                  hold: \"9 of 10\", \"at most 1 miss in 10\",\n\
+                  \"at most 2 misses in a row\". All jobs if it and `miss` are left out.",
+        value: own(of::<Option<Constraints>>, text::mk, cells::mk),
+        is_given: |of| of.task.constraints().next().is_some(),
+        is_inherited: true,
+        column: Some(&[]),
+        lost: "how many jobs of `{}` may be late is lost",
+        ..KEY
+    },
+    TaskKey {
+        name: "miss",
+        meaning: "The greatest probability with which a job is late: \"1e-6 per job\", \"1/1000000 per job\", \
+                  \"0.0001% per job\". 0 if it and\n\
+                  `mk` are left out.",
+        value: own(of::<Option<MissText>>, text::miss, cells::miss),
+        is_given: |of| of.task.miss_probability().is_some(),
+        is_inherited: true,
+        column: Some(&[]),
+        lost: "with which probability jobs of `{}` may be late is lost",
         ..KEY
     },
     TaskKey {

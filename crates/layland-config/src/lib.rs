@@ -71,6 +71,7 @@ mod sag;
 mod schema;
 mod steps;
 mod taskset;
+mod tolerance;
 mod xml;
 mod yaml;
 

@@ -97,7 +97,7 @@ pub use task_group::{GroupId, GroupServer, InnerPolicy, ServerRule, TaskGroup};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
 pub use validity::{Field, Invalid, SystemPart};
 pub use weakly_hard::{
-    HitOrMiss, Observance, PROFILE, ParseWeaklyHardError, Profile, Violation, Watch, WeaklyHard,
-    WeaklyHardJudge, word_forever,
+    HitOrMiss, MissProbability, MissTolerance, Observance, PROFILE, ParseMissProbabilityError,
+    ParseWeaklyHardError, Profile, Violation, Watch, WeaklyHard, WeaklyHardJudge, word_forever,
 };
 pub use wording::{counted, nearest};

@@ -1,8 +1,8 @@
 //! Tasks: when their jobs arrive, how long they run, and where they may run.
 
 use crate::{
-    ArrivalCurve, CacheUse, CpuSet, CurveArrivals, Duration, GroupId, Rate, RateSum, Service, Step,
-    TaskId, Time,
+    ArrivalCurve, CacheUse, CpuSet, CurveArrivals, Duration, GroupId, MissProbability,
+    MissTolerance, Rate, RateSum, Service, Step, TaskId, Time, WeaklyHard,
 };
 use smallvec::{SmallVec, smallvec};
 use smol_str::SmolStr;
@@ -230,6 +230,9 @@ pub struct Task {
     pub jobs: Option<u64>,
     /// The treatment of a job that is late.
     pub on_miss: OnMiss,
+    /// The misses that it tolerates; none if it is left out. Analyses and judges of runs consider it,
+    /// and policies only if they say so.
+    pub tolerance: Option<Arc<MissTolerance>>,
     /// True if its server may reclaim processor time that others have reserved and do not use
     /// (`SCHED_FLAG_RECLAIM`); only policies with reclaiming servers consider it.
     pub reclaim: bool,
@@ -285,6 +288,7 @@ impl Task {
             execution: ExecutionModel::Wcet,
             jobs: None,
             on_miss: OnMiss::Continue,
+            tolerance: None,
             reclaim: false,
             preemption: Preemption::Anywhere,
             steps: None,
@@ -295,6 +299,16 @@ impl Task {
             group: None,
             thread: None,
         }
+    }
+
+    /// The weakly hard constraints that it has to keep.
+    pub fn constraints(&self) -> impl Iterator<Item = WeaklyHard> {
+        self.tolerance.iter().flat_map(|tolerance| &tolerance.constraints).copied()
+    }
+
+    /// The greatest probability with which a job may be late, if the set states one.
+    pub fn miss_probability(&self) -> Option<&MissProbability> {
+        self.tolerance.as_ref()?.probability.as_ref()
     }
 
     /// The WCET at the task's own criticality level.

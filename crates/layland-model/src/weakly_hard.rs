@@ -15,6 +15,9 @@
 
 mod history;
 mod outcomes;
+mod tolerance;
+
+pub use tolerance::{MissProbability, MissTolerance, ParseMissProbabilityError};
 
 pub use outcomes::{
     HitOrMiss, Observance, PROFILE, Profile, Violation, Watch, WeaklyHardJudge, word_forever,

@@ -62,6 +62,7 @@ pub mod inversion;
 pub mod json;
 mod labels;
 mod mark;
+mod outcomes;
 mod record;
 mod replay;
 mod scratch;
@@ -76,6 +77,7 @@ pub use halts::{Halt, Halts, Why};
 pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
 pub use mark::{LockMark, Mark, MarkKind};
+pub use outcomes::{Outcomes, Word};
 pub use record::{
     Answer, Both, Errno, Foreign, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Totals,
     Trace,

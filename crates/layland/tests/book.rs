@@ -799,6 +799,8 @@ fn kind(value: &Value) -> String {
     let of = |value: &Value| match text(value, "$ref").rsplit('/').next() {
         Some("TimeText") => Some("a time".to_owned()),
         Some("RateText") => Some("an exact number in quotes".to_owned()),
+        Some("Constraints") => Some("a constraint, or a list".to_owned()),
+        Some("MissText") => Some("a probability per job".to_owned()),
         Some("Cpus") => Some("CPUs".to_owned()),
         Some("CacheSets") => Some("sets of a cache".to_owned()),
         Some("CpuCount") => Some("a number of CPUs".to_owned()),

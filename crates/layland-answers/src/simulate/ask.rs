@@ -1,14 +1,19 @@
 //! Simulates every requested policy.
 
+use super::how_often::Observed;
 use super::question::SimulateQuestion;
 use super::simulated::{PolicyRun, Ran, Simulated, exit};
 use crate::limits::{self, Bounds};
 use crate::{Set, Unanswered};
 use layland_checker::check;
-use layland_model::{System, Time};
+use layland_model::{System, TaskId, Time};
 use layland_policy::{BuildError, Policy, Registry};
-use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate, simulate_figures};
-use layland_trace::{Both, ChainFigures, Chained, FirstMiss, Labels, Refusals, Statistics, Trace};
+use layland_sim::{
+    Cycle, Explored, Horizon, SimError, SimOptions, explored, simulate, simulate_figures,
+};
+use layland_trace::{
+    Both, ChainFigures, Chained, FirstMiss, Labels, Outcomes, Refusals, Statistics, Trace,
+};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -119,9 +124,11 @@ impl SimulateQuestion {
                 Ok((system, policy)) => Ok(self.simulate_one(system, policy, &options)?),
                 Err(error) => Err(set.located(error.to_string(), error.task())),
             };
-            let held = result
-                .iter()
-                .flat_map(|ran| self.limits.iter().map(|limit| limit.judge(&ran.summary, bounds)));
+            let held = result.iter().flat_map(|ran| {
+                self.limits
+                    .iter()
+                    .map(|limit| limit.judge(&ran.summary, bounds, (&ran.system, &ran.outcomes)))
+            });
             let held = held.collect();
             Ok(PolicyRun { spec: spec.clone(), result, held })
         });
@@ -146,15 +153,32 @@ impl SimulateQuestion {
         let again = SimOptions { horizon: Horizon::At(outcome.end), progress: None, ..*options };
         let chains =
             if system.chains.is_empty() { Vec::new() } else { chained(&system, &*policy, &again)? };
+        let is_asked = self.limits.iter().any(limits::Limit::needs_outcomes);
+        let (outcomes, how_often) = how_often(&system, &*policy, &outcome, &again, is_asked)?;
         let broken_rules = if checks { broken_rules(&system, &*policy, &again)? } else { None };
         let Both(statistics, Both(FirstMiss(first_miss), refusals)) = recorder;
+        let is_hard = |id: &TaskId| system.tasks[*id].tolerance.is_none();
+        let missed = |id: TaskId| statistics.counters().task(id).missed;
+        let missed_of_hard = system.tasks.ids().filter(is_hard).map(missed).sum();
         // A limit is about the figures of tasks.
         let summary = if self.tasks || !self.limits.is_empty() {
             statistics.summary(&Labels::of(&system))
         } else {
             statistics.totals(system.platform.cpu_count())
         };
-        Ok(Ran { system, policy, outcome, summary, first_miss, refusals, chains, broken_rules })
+        Ok(Ran {
+            system,
+            policy,
+            outcome,
+            summary,
+            first_miss,
+            missed_of_hard,
+            refusals,
+            chains,
+            outcomes,
+            how_often,
+            broken_rules,
+        })
     }
 }
 
@@ -190,6 +214,34 @@ fn chained(
     let mut chained = Chained::new(system);
     simulate(system, policy.clone_policy(), &mut chained, options).map_err(cannot_start)?;
     Ok(chained.figures(system))
+}
+
+/// Returns the outcomes of all jobs, and judges the weakly hard constraints, in the same schedule,
+/// or, if it recurs, in all of it. This is a separate run, so that questions without constraints pay
+/// nothing.
+fn how_often(
+    system: &System,
+    policy: &dyn Policy,
+    outcome: &layland_sim::Outcome<()>,
+    options: &SimOptions<'_>,
+    is_asked: bool,
+) -> Result<(Outcomes, Vec<Observed>), Unanswered> {
+    let has_constraints = system.tasks.values().any(|task| task.constraints().next().is_some());
+    if !has_constraints && !is_asked {
+        return Ok((Outcomes::default(), Vec::new()));
+    }
+    // The jobs of one turn of a cycle are decided by their deadlines.
+    let longest = system.tasks.values().map(|task| task.deadline + task.jitter).max();
+    let decided = |cycle: Cycle| {
+        cycle.from.saturating_add(cycle.length).saturating_add(longest.unwrap_or_default())
+    };
+    let cycle = outcome.cycle.filter(|_| !outcome.interrupted);
+    let end = cycle.map_or(outcome.end, |cycle| decided(cycle).max(outcome.end));
+    let options = SimOptions { horizon: Horizon::At(end), ..*options };
+    let mut outcomes = Outcomes::default();
+    simulate(system, policy.clone_policy(), &mut outcomes, &options).map_err(cannot_start)?;
+    let observed = Observed::all(system, &outcomes, cycle);
+    Ok((outcomes, observed))
 }
 
 /// Returns the violations that the checker finds in the same schedule; `None` if that was

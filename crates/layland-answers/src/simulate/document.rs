@@ -1,6 +1,7 @@
 //! The answer as one JSON document.
 
 use super::chains::{OfChain, measured_chains};
+use super::how_often::{OfConstraint, observed_constraints};
 use super::simulated::{PolicyRun, Simulated};
 use crate::Exit;
 use crate::assigned::{AssignedTask, assigned};
@@ -118,6 +119,9 @@ enum Answer<'a> {
         /// Present if the set has chains: the measurements of each.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         chains: Vec<OfChain<'a>>,
+        /// Present if tasks have `mk`: each of their constraints.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        how_often: Vec<OfConstraint<'a>>,
     },
 }
 
@@ -153,6 +157,7 @@ impl<'a> Answer<'a> {
                 assignment: assigned(ran.assignment().as_ref(), system),
                 summary: &ran.summary,
                 chains: measured_chains(system, &ran.chains),
+                how_often: observed_constraints(system, &ran.how_often),
             },
         }
     }

@@ -2,13 +2,14 @@
 
 use super::ask::cannot_start;
 use super::chains;
+use super::how_often::Observed;
 use super::question::SimulateQuestion;
 use crate::limits::Held;
 use crate::{Exit, Set, Unanswered};
 use layland_model::{Assigned, System, TaskMap, Time};
 use layland_policy::{Policy, Schedules};
 use layland_sim::{Horizon, SimOptions, simulate};
-use layland_trace::{ChainFigures, Recorder, Refusals, Summary};
+use layland_trace::{ChainFigures, Outcomes, Recorder, Refusals, Summary};
 use std::sync::atomic::AtomicBool;
 
 /// The complete result for one set.
@@ -48,10 +49,16 @@ pub struct Ran {
     pub summary: Summary,
     /// The first deadline that was missed.
     pub first_miss: Option<Time>,
+    /// The number of misses of tasks that may have none.
+    pub missed_of_hard: u64,
     /// The requests that the policy refused.
     pub refusals: Refusals,
     /// The measurements of the chains of the set.
     pub chains: Vec<ChainFigures>,
+    /// The outcomes of all jobs, if a constraint or a limit is about them.
+    pub(super) outcomes: Outcomes,
+    /// The weakly hard constraints of the set, as the run keeps them.
+    pub how_often: Vec<Observed>,
     /// The violations that the checker found; `None` if they were not asked for, or the check was
     /// interrupted.
     pub broken_rules: Option<Vec<String>>,
@@ -100,7 +107,7 @@ impl PolicyRun {
     /// without limits, if every deadline and every constraint on a chain was met.
     fn is_kept(&self) -> bool {
         let holds = |ran: &Ran| match &self.held[..] {
-            [] => ran.summary.total.missed == 0 && ran.keeps_constraints(),
+            [] => ran.missed_of_hard == 0 && ran.keeps_constraints(),
             held => held.iter().all(|held| held.found.is_none()),
         };
         self.result.as_ref().is_ok_and(|ran| holds(ran) && ran.refusals.entries == 0)
@@ -108,12 +115,14 @@ impl PolicyRun {
 }
 
 impl Ran {
-    /// Returns the constraints on the chains of the set, in the form of limits.
+    /// Returns the constraints of the set in the form of limits: those on chains, and the weakly
+    /// hard ones. One that is open is not broken.
     pub fn constraints(&self) -> Vec<Held> {
-        chains::constraints(&self.system, &self.chains)
+        let how_often = self.how_often.iter().map(|of| of.held(&self.system));
+        chains::constraints(&self.system, &self.chains).into_iter().chain(how_often).collect()
     }
 
-    /// Returns true if no chain of the run exceeded a constraint.
+    /// Returns true if no constraint of the set is broken.
     pub fn keeps_constraints(&self) -> bool {
         self.constraints().iter().all(|held| held.found.is_none())
     }

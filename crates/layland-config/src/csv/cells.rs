@@ -48,6 +48,15 @@ pub(crate) fn steps(of: Of<'_>) -> String {
     texts.join("; ")
 }
 
+/// `9 of 10; 1 of 3`.
+pub(crate) fn mk(of: Of<'_>) -> String {
+    of.task.constraints().map(|one| one.to_string()).collect::<Vec<_>>().join("; ")
+}
+
+pub(crate) fn miss(of: Of<'_>) -> String {
+    of.task.miss_probability().map_or(String::new(), ToString::to_string)
+}
+
 /// `camera; radar`. The cell is empty if it cannot have one of the names.
 pub(crate) fn follows(of: Of<'_>) -> String {
     let name = |id: &TaskId| {

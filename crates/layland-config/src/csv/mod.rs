@@ -31,6 +31,7 @@ mod row;
 mod rows;
 mod steps;
 mod task;
+mod times;
 pub(crate) mod titles;
 pub(crate) mod words;
 mod write;
@@ -46,9 +47,7 @@ use crate::once::{self, Once};
 use crate::problem::{Problem, Problems, Span};
 use follows::{Following, Ids};
 use header::{Column, Preamble};
-use layland_model::{
-    CpuSet, Field, Index, Levels, Platform, System, SystemPart, Task, TaskId, counted,
-};
+use layland_model::{CpuSet, Field, Index, Levels, Platform, System, SystemPart, Task, TaskId};
 use row::Row;
 use rows::{Cell, RawRow, Rows, TextRows, Titled};
 use steps::Named;
@@ -483,32 +482,6 @@ struct TableReader<'p> {
 }
 
 impl TableReader<'_> {
-    /// Reports numbers without a unit, once: all of them lack the same unit.
-    fn report_unit(&mut self) {
-        let Some((column, span)) = self.without_unit.take() else { return };
-        let message = format!("`{}`: a time needs a unit", column.title);
-        let help = format!(
-            "say it for all columns with --unit, in the title, as in {}_ms, or after each number",
-            column.key.name
-        );
-        self.error("layland::csv::time", span, message, &help);
-    }
-
-    /// Reports times that are finer than a nanosecond, once for all.
-    fn report_rounded(&mut self) {
-        let Some((count, first, span)) = self.rounded.take() else { return };
-        let message = match count - 1 {
-            0 => format!("`{first}` is rounded to whole nanoseconds"),
-            more => format!(
-                "`{first}` and {} are rounded to whole nanoseconds",
-                counted(more, "more time")
-            ),
-        };
-        let help = "execution times and jitter are rounded up, periods, deadlines and offsets down";
-        let problem = Problem::warning("layland::csv::rounded", message);
-        self.problems.push(problem.at(span, "here").help(help));
-    }
-
     fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         self.problems.push(Problem::error(code, message).at(span, "here").help(help));
     }

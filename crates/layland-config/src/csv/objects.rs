@@ -80,7 +80,8 @@ pub(super) fn rows(document: &Json, problems: &mut Problems) -> Option<(Titled<'
     Some((table.finish(), beside))
 }
 
-/// Returns the titles of lists that have none, if all are as plain lines are: two or three numbers, perhaps behind a name.
+/// Returns the titles of lists without titles, if all are as plain lines are: two or three numbers,
+/// perhaps behind a name.
 fn untitled(items: &[Json]) -> Option<&'static [&'static str]> {
     const TITLES: [&str; 4] = ["name", "wcet", "period", "deadline"];
     let shape = |item: &Json| {

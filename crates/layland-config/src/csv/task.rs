@@ -1,19 +1,21 @@
 //! Converts a row to a task.
 
+use super::TableReader;
+use super::cells::BETWEEN;
 use super::header::Column;
 use super::row::Row;
 use super::rows::Cell;
-use super::{Decimal, TableReader};
 use crate::cpus::Choice;
 use crate::keys::{Fault, TASK_KEYS, TaskKey, Value};
 use crate::problem::{Problem, Span};
 use crate::steps::execution;
+use crate::tolerance;
 use layland_model::{
-    Behaviour, Criticality, Duration, Levels, ParseTimeError, Preemption, Rate, Separation,
-    Service, TIME_LIMIT, Task,
+    Behaviour, Criticality, Duration, Levels, MissTolerance, ParseTimeError, Preemption,
+    Separation, Service, Task,
 };
-use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The filled cells of a row, by the key of their column.
 struct Filled<'c> {
@@ -71,6 +73,7 @@ impl TableReader<'_> {
             Some(cell) => self.release(cell, &mut ok),
             None => Behaviour::Periodic,
         };
+        let tolerance = self.tolerance(texts, &mut ok);
         let mut task = Task::implicit(name.as_str(), Service::ZERO, Duration::ZERO);
         task.rank = position as i64;
         for key in TASK_KEYS {
@@ -110,6 +113,7 @@ impl TableReader<'_> {
                 preemption,
                 behaviour,
                 steps: steps.map(Into::into),
+                tolerance,
                 ..task
             },
         })
@@ -154,50 +158,6 @@ impl TableReader<'_> {
             }
         }
         filled
-    }
-
-    /// Computes an execution time from a share of a CPU, as in `0.25` or `25%`, and the period. Rounded up, so that
-    /// nothing that is guaranteed is lost. Returns `None` after a fault.
-    fn share(
-        &mut self,
-        cell: &Cell<'_>,
-        of: &Column,
-        times: &mut BTreeMap<&'static str, i64>,
-    ) -> Option<()> {
-        let text = self.decimal(cell)?;
-        let (number, divisor) = match text.trim().strip_suffix('%') {
-            Some(percent) => (percent.trim_end(), 100),
-            None => (text.trim(), 1),
-        };
-        let share: Option<Rate> = number.parse().ok().filter(|share| *share >= Rate::ZERO);
-        let Some(share) = share else {
-            let message = format!("`{}` is not a share of a CPU", cell.text.trim());
-            let help = "write a decimal number, as in 0.25, or a column of execution times";
-            self.error("layland::csv::utilization", cell.span.clone(), message, help);
-            return None;
-        };
-        // A missing period is reported with the other missing cells.
-        let period = *times.get("period")?;
-        let wcet = (share * Rate::new(period, divisor)).ceil();
-        let wcet = wcet.and_then(|ns| i64::try_from(ns).ok()).filter(|ns| *ns <= TIME_LIMIT);
-        let Some(wcet) = wcet else {
-            let message = format!("`{}` of the period is too long", cell.text.trim());
-            let help = "a time is at most 36 years";
-            self.error("layland::csv::utilization", cell.span.clone(), message, help);
-            return None;
-        };
-        times.insert("wcet", wcet);
-        if !self.has_told_share {
-            self.has_told_share = true;
-            let title = &of.title;
-            let message = format!(
-                "`{title}` stands for execution times: WCET = {title} x period, rounded up"
-            );
-            let problem = Problem::warning("layland::csv::utilization", message);
-            let help = "write a column of execution times if they are known";
-            self.problems.push(problem.at(cell.span.clone(), "first here").help(help));
-        }
-        Some(())
     }
 
     /// Returns the name of a task: that of its row, or one by its position where no column has names.
@@ -357,6 +317,38 @@ impl TableReader<'_> {
         })
     }
 
+    fn tolerance(
+        &mut self,
+        texts: &BTreeMap<&str, &Cell<'_>>,
+        ok: &mut bool,
+    ) -> Option<Arc<MissTolerance>> {
+        let mut constraints = Vec::new();
+        if let Some(cell) = texts.get("mk") {
+            for text in cell.text.split(BETWEEN) {
+                let read = tolerance::constraint(text);
+                constraints.extend(self.read_or_report(read, cell, ok));
+            }
+        }
+        let probability = texts.get("miss").and_then(|cell| {
+            let read = tolerance::probability(&cell.text);
+            self.read_or_report(read, cell, ok)
+        });
+        tolerance::of(constraints, probability)
+    }
+
+    fn read_or_report<T>(
+        &mut self,
+        read: Result<T, tolerance::Misread>,
+        cell: &Cell<'_>,
+        ok: &mut bool,
+    ) -> Option<T> {
+        read.map_err(|(message, help)| {
+            *ok = false;
+            self.error("layland::csv::how_often", cell.span.clone(), message, &help);
+        })
+        .ok()
+    }
+
     /// Returns the arrivals of the jobs of a task of this type.
     fn release(&mut self, cell: &Cell<'_>, ok: &mut bool) -> Behaviour {
         let text = cell.text.trim();
@@ -400,145 +392,10 @@ impl TableReader<'_> {
         }
         number
     }
-
-    /// Returns the text of a number with a decimal point, or `None` after reporting a comma that
-    /// may also separate thousands.
-    fn decimal<'c>(&mut self, cell: &'c Cell<'_>) -> Option<Cow<'c, str>> {
-        let text = cell.text.trim();
-        let is_digits =
-            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let unit_at = text.trim_end_matches(|c: char| c.is_alphabetic() || c.is_whitespace()).len();
-        let number = &text[..unit_at];
-        let Some((whole, fraction)) = number.split_once(',') else { return Some(text.into()) };
-        if !is_digits(whole) || !is_digits(fraction) {
-            return Some(text.into());
-        }
-        if fraction.len() == 3 && self.decimal == Decimal::Point {
-            let message = format!("`{number}` is {whole}.{fraction} or {whole}{fraction}");
-            let help = "write it with a point, or without a sign between thousands";
-            self.error("layland::csv::time", cell.span.clone(), message, help);
-            return None;
-        }
-        Some(text.replacen(',', ".", 1).into())
-    }
-
-    /// Parses a time with a unit, or a number under a title with one.
-    fn time(&mut self, column: &Column, cell: &Cell<'_>) -> Option<i64> {
-        let text = self.decimal(cell)?;
-        let text = &*text;
-        let parse = |text: &str| match column.unit {
-            Some(unit) => format!("{text}{unit}").parse(),
-            None => self.host.time(text),
-        };
-        let read: Result<Duration, ParseTimeError> = match (parse(text), shortened(text)) {
-            (Err(ParseTimeError::NotWhole { .. }), Some(short)) => parse(&short),
-            (read, _) => read,
-        };
-        let fault = match read {
-            Ok(time) => return Some(time.ns()),
-            Err(fault) => fault,
-        };
-        if let ParseTimeError::NotWhole { .. } = &fault
-            && let Some(ns) = printed(text, column, &parse)
-        {
-            let rounded =
-                self.rounded.get_or_insert_with(|| (0, text.to_owned(), cell.span.clone()));
-            rounded.0 += 1;
-            return Some(ns);
-        }
-        if let ParseTimeError::MissingUnit { .. } = &fault {
-            self.without_unit.get_or_insert_with(|| (column.clone(), cell.span.clone()));
-            return None;
-        }
-        let title = &column.title;
-        let (message, help) = match column.unit {
-            Some(unit) if text.ends_with(char::is_alphabetic) => (
-                format!("`{text}` has a unit, and the column `{title}` has one too"),
-                format!("write the number of {unit} alone, or call the column {}", column.key.name),
-            ),
-            Some(unit) => (
-                format!("`{text}` is not a number of {unit}"),
-                format!("write a decimal number, with a point: {fault}"),
-            ),
-            None if column.key.name == "wcet" && text.contains([',', '{', '[', ';']) => (
-                format!("`{text}` is not one time"),
-                "write a column for each criticality level: wcet.LO, wcet.HI".to_owned(),
-            ),
-            None => (fault.to_string(), fault.help().replace('"', "")),
-        };
-        self.error("layland::csv::time", cell.span.clone(), message, &help);
-        None
-    }
 }
-
-/// Returns the time of a number with so many digits that a program printed it, in whole nanoseconds. Work and jitter are
-/// rounded up, and other times down: to less time, so that no guarantee for sporadic tasks is lost.
-fn printed(
-    text: &str,
-    column: &Column,
-    parse: &impl Fn(&str) -> Result<Duration, ParseTimeError>,
-) -> Option<i64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let digits = number.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
-    if digits < PRINTED_DIGITS {
-        return None;
-    }
-    let one = parse(&format!("1{unit}")).ok()?;
-    let exact = number.parse::<Rate>().ok()? * Rate::new(one.ns(), 1);
-    let is_work = matches!(column.key.name, "wcet" | "budget" | "jitter" | "blocking");
-    i64::try_from(if is_work { exact.ceil() } else { exact.floor() }?).ok()
-}
-
-/// People round the times that they write; a program that prints a `double` does not.
-const PRINTED_DIGITS: usize = 9;
 
 /// Returns true for the type of jobs that come at any time.
 fn is_aperiodic(text: &str) -> bool {
     let text = text.trim().to_lowercase();
     matches!(&*text, "a" | "aperiodic" | "et" | "event-triggered" | "single" | "once")
-}
-
-/// Returns a number of 16 digits or more, perhaps with a unit, with 15 of them.
-///
-/// Programs print a `double` with 17 digits, such as 0.30000000000000004 for 0.3. A `double` keeps
-/// any decimal number of 15 digits, so that no digit that was meant is lost.
-fn shortened(text: &str) -> Option<String> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let (whole, fraction) = number.split_once('.')?;
-    let whole = whole.trim_start_matches('0');
-    let zeros = fraction.len() - fraction.trim_start_matches('0').len();
-    let digits =
-        if whole.is_empty() { fraction.len() - zeros } else { whole.len() + fraction.len() };
-    let kept = fraction.len().checked_sub(digits.checked_sub(15).filter(|&more| more > 0)?)?;
-    let number: u128 = format!("{whole}{fraction}").parse().ok()?;
-    let unit_of_last = 10u128.checked_pow(u32::try_from(fraction.len() - kept).ok()?)?;
-    let rounded = (number + unit_of_last / 2) / unit_of_last;
-    let rounded = format!("{rounded:0>width$}", width = kept + 1);
-    let (whole, fraction) = rounded.split_at(rounded.len() - kept);
-    Some(format!("{whole}.{fraction}{unit}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_printed_double_is_the_number_that_was_meant() {
-        for (printed, meant) in [
-            ("0.30000000000000004", Some("0.300000000000000")),
-            ("0.30000000000000004ms", Some("0.300000000000000ms")),
-            ("16.300000000000001", Some("16.3000000000000")),
-            ("145070.58200000002", Some("145070.582000000")),
-            ("0.0029999999999999996 s", Some("0.00300000000000000 s")),
-            ("9.9999999999999996", Some("10.00000000000000")),
-            ("1.123456789012", None),
-            ("0.123456789012345", None),
-            ("3", None),
-            ("1.2.3", None),
-        ] {
-            assert_eq!(shortened(printed).as_deref(), meant, "{printed}");
-        }
-    }
 }

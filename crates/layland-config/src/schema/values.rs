@@ -67,6 +67,33 @@ pub(crate) enum OnMissName {
     Skip,
 }
 
+/// One weakly hard constraint, or several that all hold.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(crate) enum Constraints {
+    /// One.
+    One(ConstraintText),
+    /// Several.
+    All(#[schemars(length(min = 1))] Vec<ConstraintText>),
+}
+
+/// A number of jobs in time among any consecutive ones: "9 of 10", "at most 1 miss in 10", "at most 2 misses in a row".
+#[derive(JsonSchema)]
+#[schemars(transparent)]
+pub(crate) struct ConstraintText(
+    #[schemars(regex(
+        pattern = r"^\s*([0-9]+\s+of\s+[0-9]+|at\s+most\s+[0-9]+\s+miss(es)?\s+in\s+(a\s+row|[0-9]+))\s*$"
+    ))]
+    String,
+);
+
+/// A probability per job: "1e-6 per job", "1/1000000 per job", "0.0001% per job".
+#[derive(JsonSchema)]
+#[schemars(transparent)]
+pub(crate) struct MissText(
+    #[schemars(regex(pattern = r"^\s*[0-9_./]+([eE]-?[0-9]+)?\s*%?\s*per job\s*$"))] String,
+);
+
 /// The parts of jobs that are not preempted.
 #[derive(JsonSchema)]
 #[schemars(untagged)]

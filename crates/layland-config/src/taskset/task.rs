@@ -6,10 +6,12 @@ use crate::host::MAX_TASKS;
 use crate::keys::{TASK_KEYS, TASK_NAMES, TIE, TaskKey, Value};
 use crate::problem::{Problem, Span};
 use crate::steps::{Resources, execution};
+use crate::tolerance;
 use layland_model::{
-    Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, Platform, Preemption,
-    Service, Task, nearest,
+    Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, MissTolerance,
+    Platform, Preemption, Service, Task, nearest,
 };
+use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 /// The maximum number of numbers and strings in all
@@ -98,6 +100,7 @@ impl Decoder<'_, '_> {
         let inherited = TASK_KEYS.iter().filter(|key| key.is_inherited);
         self.values(inherited, &lookup, &mut unused, &mut ignored);
         self.preemption(&lookup);
+        self.tolerance(&lookup);
         self.behaviour(&lookup);
         self.execution(&lookup, levels);
         Some(table)
@@ -230,6 +233,7 @@ impl Decoder<'_, '_> {
             ),
             preemption: faults.or(self.preemption(lookup), Field::Preemption, Preemption::Anywhere),
             steps: steps.map(Into::into),
+            tolerance: self.tolerance(lookup),
             cache: faults.or(self.cache(lookup), Field::Cache, None),
             // The tasks that it follows may come later, so they
             // are resolved after all tasks have been read.
@@ -276,6 +280,31 @@ impl Decoder<'_, '_> {
             Value::Own(_) => {}
         }
         Some(())
+    }
+
+    /// Reads `mk` and `miss`. A fault in them concerns nothing else.
+    fn tolerance(&mut self, lookup: &Lookup<'_>) -> Option<Arc<MissTolerance>> {
+        let mut constraints = Vec::new();
+        if let Some(entry) = lookup.get("mk") {
+            for element in self.reader.one_or_more(&entry) {
+                let text = self.reader.text(&element, "9 of 10");
+                match text.map(tolerance::constraint) {
+                    Some(Ok(constraint)) => constraints.push(constraint),
+                    Some(Err((message, help))) => self.reader.invalid(&element, message, help),
+                    None => {}
+                }
+            }
+        }
+        let entry = lookup.get("miss");
+        let text = entry.as_ref().and_then(|entry| self.reader.text(entry, "1e-6 per job"));
+        let probability = match (entry, text.map(tolerance::probability)) {
+            (Some(entry), Some(Err((message, help)))) => {
+                self.reader.invalid(&entry, message, help);
+                None
+            }
+            (_, read) => read.and_then(Result::ok),
+        };
+        tolerance::of(constraints, probability)
     }
 
     fn criticality(

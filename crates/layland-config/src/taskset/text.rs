@@ -135,6 +135,19 @@ pub(crate) fn group(of: Of<'_>) -> Option<String> {
     Some(quoted(&group.name))
 }
 
+pub(crate) fn mk(of: Of<'_>) -> Option<String> {
+    let texts: Vec<String> = of.task.constraints().map(text).collect();
+    match texts.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        _ => Some(list(texts.into_iter())),
+    }
+}
+
+pub(crate) fn miss(of: Of<'_>) -> Option<String> {
+    of.task.miss_probability().map(text)
+}
+
 pub(crate) fn ucb(of: Of<'_>) -> Option<String> {
     of.task.cache.as_ref().map(|cache| quoted(&cache.ucb.to_string()))
 }

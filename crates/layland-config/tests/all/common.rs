@@ -176,6 +176,16 @@ pub(crate) fn task(
                 (task.priority, task.jobs) = (priority, jobs);
                 // Derived from the jitter, because the two are unrelated.
                 task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
+                let constraints = (0..jitter.unsigned_abs() % 3).map(|at| {
+                    let window = 1 + offset.unsigned_abs() as u32 % WeaklyHard::LONGEST;
+                    WeaklyHard::new(window / (at as u32 + 2), window).expect("m <= k")
+                });
+                let constraints: Vec<WeaklyHard> = constraints.collect();
+                let part = Rate::new(offset % 1_000 + 1, 1_001 + jitter % 1_000);
+                let probability = MissProbability::new(part).filter(|_| jitter % 4 == 3);
+                let is_hard = constraints.is_empty() && probability.is_none();
+                let tolerance = MissTolerance { constraints, probability };
+                task.tolerance = (!is_hard).then(|| tolerance.into());
                 task.reclaim = jitter.unsigned_abs() % 4 >= 2;
                 let c = task.own_wcet().ns();
                 task.preemption = match jitter.unsigned_abs() % 7 {

@@ -440,7 +440,7 @@ fn a_printed_double_is_taken_as_it_was_meant() {
     let rounded =
         loaded.warnings.problems.iter().filter(|found| found.code == "layland::csv::rounded");
     assert_eq!(rounded.count(), 1);
-    // What a person wrote is an error.
+    // A person who wrote so few digits meant them.
     let text = "name,wcet,period\na,1.5ns,16ms\n";
     assert!(read("a.csv", text.as_bytes(), Format::Csv, &host(None)).is_err());
 }

@@ -56,7 +56,7 @@ pub enum FoundMisses {
 
 /// A pending job: its task, the time to its deadline, its remaining work, and whether its outcome is
 /// decided. The first one runs.
-type Pending = (usize, i64, i64, bool);
+type PendingJob = (usize, i64, i64, bool);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
@@ -64,7 +64,7 @@ struct State {
     wait: Vec<i64>,
     /// Under fixed priorities: the pending work of higher tasks.
     higher: i64,
-    jobs: Vec<Pending>,
+    jobs: Vec<PendingJob>,
     /// The last outcomes of the judged task; bit 0 is the newest, and a miss is 1.
     misses: u64,
 }
@@ -154,7 +154,7 @@ impl MissSearch<'_> {
         }
         let job = (i, *deadline, *wcet, false);
         // Jobs of one task are in the order of their deadlines.
-        let place = |job: &Pending| (job.1, job.0);
+        let place = |job: &PendingJob| (job.1, job.0);
         let at = state.jobs.partition_point(|other| place(other) < place(&job));
         state.jobs.insert(at, job);
     }

@@ -396,7 +396,7 @@ pub fn trace(feature: Feature, seed: u64) -> Trace {
             from: Duration::from_ns(begin),
             took: Duration::from_ns(took.max(0)),
             is_whole,
-            // A birth before the trace is no birth to an observer.
+            // An observer does not see a birth before the trace.
             is_life_event: is_life_event && is_whole,
         });
     }

@@ -1,4 +1,6 @@
 //! Weakly hard constraints and probabilities of misses: each fast form beside its slow twin on random inputs.
+//!
+//! Long because each form has its inputs and its twin here.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -7,15 +9,20 @@ use layland_analysis::how_often::{
     Grid, Judged, MandatoryPattern, OneCpuOrder, PatternTask, Periodic, Precision, RandomTask,
     SampleInterval, TypicalTask, most_misses,
 };
+use layland_answers::Set;
+use layland_answers::simulate::{SimulateQuestion, Watch as AnswerWatch};
 use layland_guarantee::search::misses::{FoundMisses, MissSearch};
 use layland_model::{
-    ArrivalCurve, Duration, HitOrMiss, OnMiss, Rate, Service, Time, Watch, WeaklyHard,
-    WeaklyHardJudge,
+    ArrivalCurve, Duration, HitOrMiss, MissTolerance, OnMiss, Rate, Service, System, Task, Time,
+    Watch, WeaklyHard, WeaklyHardJudge,
 };
+use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::cases::on_random;
 use layland_testkit::how_often::probability::{SlowRandomTask, SlowSet};
 use layland_testkit::how_often::runs::{self, RunTask, completions, outcomes};
 use layland_testkit::how_often::words as slow;
+use layland_testkit::registry;
+use layland_trace::{Outcomes, Trace};
 use proptest::prelude::*;
 
 fn constraints(longest: u32) -> impl Strategy<Value = WeaklyHard> {
@@ -446,6 +453,63 @@ fn the_search_finds_the_most_misses() {
             let word = outcomes(&run, is_edf, judged, until);
             let replayed = slow::most_misses(&word, window as usize, HitOrMiss::Hit);
             prop_assert_eq!(replayed, misses);
+        }
+        Ok(true)
+    });
+}
+
+/// A schedule that recurs is judged for ever: as a run of so many turns that every window is in it.
+#[test]
+fn a_schedule_that_recurs_is_judged_for_ever() {
+    let task = (1..6i64, prop::sample::select(vec![4i64, 6, 8, 12]), 0..4i64, 0..5i64);
+    let inputs = (
+        prop::collection::vec((task, constraints(6)), 1..4),
+        prop::sample::select(vec!["g-edf", "p-fp", "g-rm"]),
+        prop::sample::select(OnMiss::ALL.to_vec()),
+    );
+    on_random(300, 150, inputs, |(of, policy, on_miss)| {
+        let tasks =
+            of.iter().enumerate().map(|(at, &((wcet, period, less, offset), constraint))| {
+                let mut task = Task::implicit(format!("t{at}"), Service::from_ns(wcet), ns(period));
+                task.deadline = ns((period - less).max(1));
+                task.offset = ns(offset);
+                task.on_miss = on_miss;
+                task.priority = Some(at as i64);
+                let tolerance = MissTolerance { constraints: vec![constraint], probability: None };
+                task.tolerance = Some(tolerance.into());
+                task
+            });
+        let system = System::new(1, tasks.collect());
+        // Otherwise late jobs accumulate under `continue`.
+        if !system.utilization().fits(&Rate::ZERO, &Rate::ONE) && on_miss == OnMiss::Continue {
+            return Ok(false);
+        }
+        let mut question = SimulateQuestion::about(vec![policy.to_owned()]);
+        question.horizon = Some(Horizon::Recurrence { at_most: Time::from_ns(3_000) });
+        let set = Set::in_memory("set", system.clone());
+        let simulated = question.ask(registry(), set, &AnswerWatch::default()).expect("it runs");
+        let Some(cycle) = simulated.ran().next().expect("one policy").outcome.cycle else {
+            return Ok(false);
+        };
+        let until = cycle.from + ns(cycle.length.ns() * 20 + 100);
+        let mut trace = Trace::default();
+        let built = registry().build(policy, &system).expect("it takes any set");
+        simulate(&system, built, &mut trace, &SimOptions::until(until)).expect("in range");
+        let outcomes = Outcomes::of_trace(&trace);
+        let ran = simulated.ran().next().expect("one policy");
+        prop_assert_eq!(ran.how_often.len(), system.tasks.len());
+        for observed in &ran.how_often {
+            // Jobs at the end have no outcome, and windows of decided ones say it all.
+            let word: Vec<HitOrMiss> = outcomes
+                .of(observed.task)
+                .outcomes()
+                .filter(|outcome| *outcome != HitOrMiss::Undecided)
+                .collect();
+            prop_assert!(observed.is_for_ever);
+            prop_assert_eq!(observed.observance, slow::observance(&word, observed.constraint));
+            let first = slow::violation(&word, observed.constraint);
+            let found = observed.violation.as_ref().map(|violation| violation.ends());
+            prop_assert_eq!(found, first);
         }
         Ok(true)
     });

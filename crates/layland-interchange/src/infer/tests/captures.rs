@@ -56,7 +56,7 @@ proptest! {
         prop_assert!(inferred.system.unexplained().is_empty());
     }
 
-    /// A thread that comes and goes is no task, however regular its jobs; one that lives long is.
+    /// A thread that comes and goes does not become a task, however regular its jobs; one that lives long does.
     #[test]
     fn no_task_lives_for_a_moment(life in 1_000i64..2_000_000, jobs in 4i64..10) {
         let gap = life / (jobs + 1);

@@ -91,6 +91,9 @@ fn one(
         // A report shows the answers of all tests.
         question.options.wanted.findings = Findings::All;
     }
+    if let Some((message, help)) = set.counted_as_hard() {
+        terminal::warn(&message, Some(help));
+    }
     let checked = threads::on(args.workers, || question.answer(registry, set))?;
     let text = if args.cite {
         let mut cited = Cited::default();

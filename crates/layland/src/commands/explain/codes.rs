@@ -488,6 +488,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Times have a unit, in the cell or in the name of the column.",
     ),
     (
+        "layland::csv::how_often",
+        "a number of misses in a table that is wrong",
+        "Write `9 of 10`, `at most 1 miss in 10` or `at most 2 misses in a row`; `1e-6 per job` for a probability.",
+    ),
+    (
         "layland::csv::rounded",
         "times in a table that are finer than a nanosecond",
         "A program printed them. Execution times, budgets and jitter are rounded up, other times down.",

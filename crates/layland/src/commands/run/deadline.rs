@@ -4,10 +4,10 @@ use super::args::{Requests, RunArgs};
 use super::document::{
     Deadline, KernelInversion, KernelRequest, KernelRun, KernelTask, RunDocument,
 };
+use super::gated;
 use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, refused, what};
-use super::{failures, gated};
 use crate::pages::figures;
 use crate::pages::report;
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -74,8 +74,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
     ran.trace.replay(&mut statistics);
     let summary = statistics.summary(&labels);
-    let held = gated(args, &set.name, &summary, &promise.bounds)?;
-    let failed = failures(summary.total.missed, &held);
+    let failed = gated(args, &set, (&ran.trace, &summary), &promise.bounds)?;
     let excuse = if failed > 0 { ran.excuse(system) } else { None };
     let exit = if taken_back != Exit::Yes {
         taken_back

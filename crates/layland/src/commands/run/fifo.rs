@@ -3,10 +3,10 @@
 use super::args::{Engine, ManagerChoice, RunArgs};
 use super::carried::{ahead, carry_out, ext_figures};
 use super::document::{Counts, ForeignThread, HostCpus, Managed, RunDocument, Servers, SetSummary};
+use super::gated;
 use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, failure, refused, what};
-use super::{failures, gated};
 use crate::pages::figures;
 use crate::pages::report;
 use crate::pages::window;
@@ -116,9 +116,9 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     if lost > 0 {
         ran.doubts.push(format!("the kernel's trace lost {lost} events"));
     }
-    let held = gated(args, &set.name, &ran.summary, &promise.bounds)?;
+    let failed = gated(args, &set, (&ran.trace, &ran.summary), &promise.bounds)?;
     let exit = match taken_back {
-        Exit::Yes => ran.exit(failures(ran.summary.total.missed, &held)),
+        Exit::Yes => ran.exit(failed),
         other => other,
     };
     if let Some(path) = &args.fifo.log {

@@ -12,14 +12,16 @@ mod request;
 
 use crate::ui::exit::{Failure, Outcome};
 use crate::ui::gate::{self, Suite};
+use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{files, input, names, terminal};
 use args::{Engine, ManagerChoice};
 use layland_answers::UsualPolicy;
-use layland_answers::limits::{self, Bounds, Held};
-use layland_model::{Duration, System, TaskId};
+use layland_answers::limits::{self, Bounds, Held, Limit};
+use layland_answers::simulate::Observed;
+use layland_model::{Duration, Observance, System, TaskId};
 use layland_policy::Registry;
-use layland_trace::Summary;
+use layland_trace::{Outcomes, Summary, Trace};
 use request::Request;
 
 pub(crate) use args::{EXAMPLES, RunArgs};
@@ -79,31 +81,39 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
     }
 }
 
-/// Checks each limit, prints the results, and writes them for continuous integration if requested.
+/// Checks each limit and each weakly hard constraint, prints the results, and writes them for
+/// continuous integration if requested. Returns the number of failures: misses of tasks that may
+/// have none and constraints that are broken, or, if limits were given, the limits that are
+/// exceeded.
 fn gated(
     args: &RunArgs,
-    set: &str,
-    summary: &Summary,
+    set: &Set,
+    (trace, summary): (&Trace, &Summary),
     bounds: &Bounds,
-) -> Result<Vec<Held>, Failure> {
-    let held: Vec<Held> = args.fail_on.iter().map(|limit| limit.judge(summary, bounds)).collect();
+) -> Result<u64, Failure> {
+    let (name, system) = (&set.name, &set.system);
+    let outcomes = Outcomes::of_trace(trace);
+    let judge = |limit: &Limit| limit.judge(summary, bounds, (system, &outcomes));
+    let held: Vec<Held> = args.fail_on.iter().map(judge).collect();
     gate::tell(&args.policy, &held);
+    let observed = Observed::all(system, &outcomes, None);
+    for of in &observed {
+        terminal::talk(&of.in_words(system));
+    }
     if let Some(path) = &args.junit {
-        let name = format!("{set} under {}", args.policy);
-        let suite =
-            Suite { name, result: Ok(summary), held: held.clone(), constraints: Vec::new() };
+        let name = format!("{name} under {}", args.policy);
+        let constraints = observed.iter().map(|of| of.held(system)).collect();
+        let suite = Suite { name, result: Ok(summary), held: held.clone(), constraints };
         files::write(path, gate::junit(&[suite]).as_bytes())?;
     }
-    Ok(held)
-}
-
-/// Returns the number of failures: all misses, or, if limits were given, the limits that are
-/// exceeded.
-fn failures(missed: u64, held: &[Held]) -> u64 {
-    match held {
-        [] => missed,
-        held => held.iter().filter(|held| held.found.is_some()).count() as u64,
+    if !held.is_empty() {
+        return Ok(held.iter().filter(|held| held.found.is_some()).count() as u64);
     }
+    let tasks = system.tasks.values().zip(&summary.tasks);
+    let hard = tasks.filter(|(task, _)| task.tolerance.is_none());
+    let missed: u64 = hard.map(|(_, figures)| figures.missed).sum();
+    let broken = observed.iter().filter(|of| of.observance == Observance::No).count();
+    Ok(missed + broken as u64)
 }
 
 /// Returns the system in which the jobs of these tasks execute longer than specified.

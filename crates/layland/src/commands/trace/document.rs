@@ -3,6 +3,7 @@
 use super::load::Loaded;
 use crate::ui::document::Named;
 use crate::ui::exit::Exit;
+use layland_answers::simulate::OfConstraint;
 use layland_trace::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,6 +68,9 @@ pub(crate) struct CheckDocument<'a> {
     pub caused_by_others: &'a BTreeMap<String, u64>,
     /// Jobs that missed the deadline of the set.
     pub missed: u64,
+    /// Present if tasks have `mk`: each of their constraints.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub how_often: Vec<OfConstraint<'a>>,
     /// For the policy `dl`: the check that threads got their reservations. Null if none is under
     /// SCHED_DEADLINE.
     pub reservations: Option<Reservations<'a>>,

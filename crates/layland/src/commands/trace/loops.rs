@@ -7,9 +7,11 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
+use layland_answers::simulate::{Observed, observed_constraints};
 use layland_interchange::rt_app_log::{self, Loop};
 use layland_model::shown::{DIGITS, Unit};
-use layland_model::{Duration, Task, counted};
+use layland_model::{Duration, JobId, Observance, Service, Task, Time, counted};
+use layland_trace::{Job, JobEnd, Outcomes, Recorder};
 use std::collections::BTreeMap;
 
 /// The largest number of violations that are shown.
@@ -111,7 +113,9 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
     }
     let task = task_of(&args.file, set)?;
     let (violations, late) = violations(task, args.latency, loops);
-    let exit = if violations.is_empty() { Exit::Yes } else { Exit::No };
+    let observed = observed(task, set, args.latency, loops);
+    let is_kept = observed.iter().all(|of| of.observance != Observance::No);
+    let exit = if violations.is_empty() && is_kept { Exit::Yes } else { Exit::No };
     if args.json {
         let count = violations.len() as u64;
         document::print(&CheckDocument {
@@ -124,6 +128,7 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
             count,
             caused_by_others: &BTreeMap::new(),
             missed: late,
+            how_often: observed_constraints(&set.system, &observed),
             reservations: None,
             source: SOURCE,
             exit,
@@ -145,8 +150,32 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
     if violations.len() > MOST_SHOWN {
         text += &format!("  and {} more\n", violations.len() - MOST_SHOWN);
     }
+    for of in &observed {
+        text += &(of.in_words(&set.system) + "\n");
+    }
     terminal::result(&text)?;
     Ok(exit)
+}
+
+/// Judges the weakly hard constraints of the task by the loops.
+fn observed(task: &Task, set: &Set, latency: Duration, loops: &[Loop]) -> Vec<Observed> {
+    let id = set.system.tasks.iter().find(|(_, of)| of.name == task.name).map(|(id, _)| id);
+    let Some(task_id) = id else { return Vec::new() };
+    let mut outcomes = Outcomes::default();
+    for (seq, of) in (0..).zip(loops) {
+        let (arrival, id) = (Time::ZERO, JobId { task: task_id, seq });
+        let job = Job { id, arrival, release: arrival, deadline: arrival };
+        let end =
+            if is_late_for(task, latency, of) { Duration::from_ns(1) } else { Duration::ZERO };
+        outcomes.ended(&job, arrival + end, JobEnd::Completed, Service::ZERO);
+    }
+    task.constraints().map(|constraint| Observed::in_run(task_id, constraint, &outcomes)).collect()
+}
+
+/// Returns true if the work of a loop ends after its deadline. It ends before the next release by
+/// the slack.
+fn is_late_for(task: &Task, latency: Duration, of: &Loop) -> bool {
+    of.timer > Duration::ZERO && of.slack + latency < task.period - task.deadline
 }
 
 /// Returns the task of the thread of a log: rt-app writes its name into that of the file.
@@ -183,10 +212,11 @@ fn violations(task: &Task, latency: Duration, loops: &[Loop]) -> (Vec<String>, u
         if of.asked > wcet {
             say(format!("the file asks for {:#}, and the WCET is {wcet:#}", of.asked));
         }
-        // The work ends before the next release by the slack.
-        let left = task.period - task.deadline;
-        if of.timer > Duration::ZERO && of.slack + latency < left {
-            say(format!("the loop is late by {:#}", left - of.slack));
+        if is_late_for(task, latency, of) {
+            // Its constraints judge the late loops of a task that may have some.
+            if task.tolerance.is_none() {
+                say(format!("the loop is late by {:#}", task.period - task.deadline - of.slack));
+            }
             late += 1;
         }
     }

@@ -14,15 +14,16 @@ use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::{self, Recorded};
 use crate::ui::table;
 use crate::ui::{chart, document, files, names, terminal};
+use layland_answers::simulate::{Observed, observed_constraints};
 use layland_checker::{Demand, as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::shown::with_blanks;
-use layland_model::{Duration, InLevel, Index, ScheduleRule, System, counted};
+use layland_model::{Duration, InLevel, Index, Observance, ScheduleRule, System, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
 use layland_trace::json::write_json_recorded;
-use layland_trace::{JobRecord, Summary, Trace};
+use layland_trace::{JobRecord, Outcomes, Summary, Trace};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -167,16 +168,19 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             "no --latency is given, so the time of the machine counts: it took up to {longest:#} from a wake-up to the CPU"
         ));
     }
-    let missed = missed(&as_the_set_says(&loaded.trace, &set.system, &rule, &evidence));
+    let as_set = as_the_set_says(&loaded.trace, &set.system, &rule, &evidence);
+    let missed = missed(&as_set);
+    let observed = Observed::all(&set.system, &Outcomes::of_trace(&as_set), None);
+    let is_kept = observed.iter().all(|of| of.observance != Observance::No);
     let verdict = |is_clean: bool, judged: Option<&reserved::Judged>| {
         let of_set = if is_clean { Exit::Yes } else { Exit::No };
         Exit::worst([of_set].into_iter().chain(judged.map(reserved::Judged::exit)))
     };
-    let exit = verdict(report.is_clean(), judged.as_ref());
+    let exit = verdict(report.is_clean() && is_kept, judged.as_ref());
     let exit = loaded.exit_with(exit, |extreme| {
         let evidence = extreme.evidence(args.latency);
         let report = check_with(&extreme.trace, &set.system, &rule, 0, &evidence);
-        verdict(report.is_clean(), reservations(extreme).as_ref())
+        verdict(report.is_clean() && is_kept, reservations(extreme).as_ref())
     });
     let beyond = if args.latency > Duration::ZERO {
         format!(" beyond {:#}", args.latency)
@@ -194,6 +198,7 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             count: report.count,
             caused_by_others: &report.foreign,
             missed,
+            how_often: observed_constraints(&set.system, &observed),
             reservations: judged.as_ref().map(reserved::Judged::document),
             source: Source::of(&loaded),
             exit,
@@ -214,6 +219,9 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             String::new()
         };
         terminal::result(&format!("{}: {verdict}{first}{beyond}{rest}\n{missed}", args.file))?;
+        for of in &observed {
+            terminal::result(&(of.in_words(&set.system) + "\n"))?;
+        }
         if let Some(judged) = &judged {
             terminal::result(&judged.text(false, &beyond))?;
         }

@@ -29,7 +29,9 @@ impl View<'_> {
             Ok(ran) => ran,
             Err(reason) => return vec![format!("{spec} refused: {reason}")],
         };
-        let mut remarks = chains(&self.simulated.set.system, spec, &ran.chains);
+        let system = &self.simulated.set.system;
+        let mut remarks = chains(system, spec, &ran.chains);
+        remarks.extend(ran.how_often.iter().map(|of| format!("{spec}: {}", of.in_words(system))));
         let end = ran.outcome.end;
         if ran.outcome.interrupted {
             remarks.push(format!("{spec}: INTERRUPTED at {end:#}: the figures are partial"));
