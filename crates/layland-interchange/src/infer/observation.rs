@@ -196,11 +196,18 @@ impl Thread {
         unlike.map(|partial| partial.job.executed).max()
     }
 
-    /// Returns the time from its birth to its death, if the trace shows both.
+    /// Returns the time from its birth to its death, if the trace shows its death. Without the event of
+    /// its birth, which not every tool records, the time counts from its first job.
     pub fn life(&self) -> Option<Duration> {
-        let mut ends = self.partial.iter().filter(|partial| !partial.is_cut);
-        let (birth, death) = (ends.next()?, ends.next_back()?);
-        Some(death.job.end? - birth.job.arrival)
+        let ends = self.partial.iter().filter(|partial| !partial.is_cut);
+        let last = ends.clone().map(|partial| &partial.job).max_by_key(|job| job.arrival)?;
+        let arrivals = self.jobs.iter().map(|job| job.arrival);
+        // A birth comes before every job.
+        if ends.count() < 2 && arrivals.clone().max()? >= last.arrival {
+            return None;
+        }
+        let arrivals = arrivals.chain(self.partial.iter().map(|partial| partial.job.arrival));
+        Some(last.end? - arrivals.min()?)
     }
 
     /// Returns its class, by its priority.
