@@ -45,10 +45,14 @@ fn a_thread_has_one_holder() {
                 let arguments = ["exec", "--dl", "2ms/100ms", "-p", second, "--pid", &pid];
                 let mut command = layland(&[&arguments[..], more].concat());
                 let by_name = more[0] == "--thread";
-                let child = command.args(["--name", "second"]).spawn().unwrap();
+                let mut child = command.args(["--name", "second"]).spawn().unwrap();
                 if by_name {
                     // Another thread with that name may appear, so the command waits.
                     wait_until("it has looked", || {
+                        if child.try_wait().unwrap().is_some() {
+                            let ended = std::mem::replace(&mut child, sleeper("0.05"));
+                            panic!("{first}, {second}: {:?}", ended.wait_with_output());
+                        }
                         members().iter().any(|member| member["name"] == "second") || {
                             // Other policies may be incompatible with the first.
                             first != second

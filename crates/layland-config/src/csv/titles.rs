@@ -85,8 +85,7 @@ const NOT_MODELLED: &[NotModelled] = &[
             "vmid",
         ],
         what: "groups tasks under a reservation",
-        help: "tasks of a group share less than a CPU, and a table has no place for that: a file for each group, with its \
-               CPUs, is right only if the group has them alone",
+        help: "a table has no place for budgets: write a task-set file, with a [[group]] for each and `group` in its tasks",
     },
     NotModelled {
         titles: &["speed", "speedfactor", "cpuspeed", "corespeed"],

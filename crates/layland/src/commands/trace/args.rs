@@ -151,9 +151,10 @@ pub(crate) struct TraceCheckArgs {
     /// The policy. Its rule is what the trace is checked against
     #[arg(short, long, value_name = "P")]
     pub policy: Option<String>,
-    /// Ignore deviations that last no longer than this
-    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
-    pub latency: Duration,
+    /// Ignore deviations that last no longer than this. 100us for a trace of a kernel, otherwise 0s,
+    /// if left out
+    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
+    pub latency: Option<Duration>,
     /// Print the result as JSON. It is one document
     #[arg(long)]
     pub json: bool,

@@ -112,8 +112,9 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
         ));
     }
     let task = task_of(&args.file, set)?;
-    let (violations, late) = violations(task, args.latency, loops);
-    let observed = observed(task, set, args.latency, loops);
+    let latency = args.latency.unwrap_or(Duration::ZERO);
+    let (violations, late) = violations(task, latency, loops);
+    let observed = observed(task, set, latency, loops);
     let is_kept = observed.iter().all(|of| of.observance != Observance::No);
     let exit = if violations.is_empty() && is_kept { Exit::Yes } else { Exit::No };
     if args.json {
@@ -123,7 +124,7 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
             command: "trace check",
             trace: &args.file,
             policy: None,
-            latency_ns: args.latency.ns(),
+            latency_ns: latency.ns(),
             violations: violations.into_iter().take(MOST_SHOWN).collect(),
             count,
             caused_by_others: &BTreeMap::new(),

@@ -118,11 +118,14 @@ fn rule(
     }
 }
 
+/// The latency that is allowed to a machine if none is asked for.
+const USUAL_LATENCY: Duration = Duration::from_us(100);
+
 pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     let Some(set) = load::set(&args.input)? else {
         return Err(Failure::usage("which task set is it a trace of?").help("--set FILE"));
     };
-    if args.latency < Duration::ZERO {
+    if args.latency.is_some_and(|latency| latency < Duration::ZERO) {
         return Err(Failure::usage("a latency is not negative"));
     }
     if let Some(log) = load::log(&args.file)? {
@@ -137,6 +140,9 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if set.system.observed.is_some() {
         loaded.demand = Demand::Bounded;
     }
+    // A machine takes some time to do what a policy promises at once.
+    let usual = if loaded.is_of_kernel { USUAL_LATENCY } else { Duration::ZERO };
+    let latency = args.latency.unwrap_or(usual);
     let spec = args.policy.as_ref().map(|spec| names::one(registry, spec)).transpose()?;
     let is_deadline = spec.as_ref().is_some_and(|spec| spec.split(':').next() == Some("dl"));
     let rule = match &spec {
@@ -144,7 +150,7 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
         Some(spec) => rule(registry, spec, &set.system, &loaded)?,
     };
     let reservations = |loaded: &Loaded| {
-        is_deadline.then(|| reserved::judge(loaded, &set.system, args.latency)).flatten()
+        is_deadline.then(|| reserved::judge(loaded, &set.system, latency)).flatten()
     };
     let judged = reservations(&loaded);
     if is_deadline && judged.is_none() {
@@ -160,12 +166,12 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
         let help = "a period is certain after a sleep of a whole deadline, or a replenishment";
         terminal::warn(&doubts, Some(help));
     }
-    let evidence = loaded.evidence(args.latency);
+    let evidence = loaded.evidence(latency);
     let report = check_with(&loaded.trace, &set.system, &rule, MOST_SHOWN, &evidence);
-    let is_of_machine = loaded.is_of_kernel && args.latency == Duration::ZERO;
-    if let Some([.., longest]) = latencies(&loaded).filter(|_| is_of_machine && report.count > 0) {
+    let is_usual = loaded.is_of_kernel && args.latency.is_none();
+    if let Some([.., longest]) = latencies(&loaded).filter(|_| is_usual && report.count > 0) {
         terminal::talk(&format!(
-            "no --latency is given, so the time of the machine counts: it took up to {longest:#} from a wake-up to the CPU"
+            "no --latency is given, so that {latency:#} are allowed: it took up to {longest:#} from a wake-up to the CPU"
         ));
     }
     let as_set = as_the_set_says(&loaded.trace, &set.system, &rule, &evidence);
@@ -178,22 +184,19 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     };
     let exit = verdict(report.is_clean() && is_kept, judged.as_ref());
     let exit = loaded.exit_with(exit, |extreme| {
-        let evidence = extreme.evidence(args.latency);
+        let evidence = extreme.evidence(latency);
         let report = check_with(&extreme.trace, &set.system, &rule, 0, &evidence);
         verdict(report.is_clean() && is_kept, reservations(extreme).as_ref())
     });
-    let beyond = if args.latency > Duration::ZERO {
-        format!(" beyond {:#}", args.latency)
-    } else {
-        String::new()
-    };
+    let beyond =
+        if latency > Duration::ZERO { format!(" beyond {latency:#}") } else { String::new() };
     if args.json {
         document::print(&CheckDocument {
             layland: env!("CARGO_PKG_VERSION"),
             command: "trace check",
             trace: &args.file,
             policy: args.policy.as_deref(),
-            latency_ns: args.latency.ns(),
+            latency_ns: latency.ns(),
             violations: report.violations.iter().map(ToString::to_string).collect(),
             count: report.count,
             caused_by_others: &report.foreign,
