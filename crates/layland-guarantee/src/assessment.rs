@@ -95,8 +95,9 @@ pub struct Assessment {
     pub margin: Option<Margin>,
     /// The proof of the answer, if it was requested and the policy accepts the system.
     pub proven: Option<Proven>,
-    /// The verdict if every task could use its whole cluster. None if every task can, or if the
-    /// policy refuses the system with or without affinities.
+    /// The verdict of the tests if every task could use its whole cluster. None if every task can, if
+    /// the policy refuses the system with or without affinities, or if it is unknown where a search
+    /// decides with them.
     pub without_affinities: Option<Verdict>,
     /// The run that misses, if one was found.
     pub witness: Option<Box<Witness>>,

@@ -22,6 +22,8 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
+pub mod assignment;
+
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::global_edf::workload::{Growing, rivals, share, sum};
@@ -32,7 +34,7 @@ use crate::sporadic::Divisor;
 use crate::test::ResponseBounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Certify, Citation, Finding, OrderedTest, Sporadic, TestKind, Verdict};
-use layland_model::System;
+use layland_model::{Duration, System};
 
 /// Bertogna, Cirinei and Lipari 2005.
 pub const BERTOGNA_2005: Citation = Citation {
@@ -187,19 +189,8 @@ pub fn guan(tasks: &[Sporadic], cpus: usize) -> Slacks {
     let mut higher: Vec<Carrier> = Vec::with_capacity(tasks.len());
     let mut more: Vec<i64> = Vec::new();
     for k in 0..tasks.len() {
-        let [C_k, D_k, _] = tasks[k].ns();
-        let Omega = |x: i64| {
-            let most = x - C_k + 1;
-            let mut sum = 0i128;
-            more.clear();
-            for tau_i in &higher {
-                let [no, carried] = tau_i.workloads(x).map(|W| W.min(most));
-                sum += i128::from(no);
-                more.push((carried - no).max(0));
-            }
-            sum + largest(&mut more, cpus - 1)
-        };
-        match response(C_k, D_k, cpus as i64, Omega) {
+        let [_, D_k, _] = tasks[k].ns();
+        match carried_response(&tasks[k], &higher, cpus, &mut more) {
             None => return Slacks::Late(k),
             Some(R_k) => {
                 S[k] = D_k - R_k;
@@ -208,6 +199,52 @@ pub fn guan(tasks: &[Sporadic], cpus: usize) -> Slacks {
         }
     }
     Slacks::All(S)
+}
+
+/// The step of [`guan`] for one task, below tasks of which bounds on the responses are known: a
+/// bound on its response, if it is at most the deadline. The bounds may come from any analysis, and
+/// no order of the higher tasks matters. One nanosecond is the shortest time: a test in coarser
+/// units has to count them as nanoseconds.
+///
+/// ```
+/// use layland_analysis::Sporadic;
+/// use layland_analysis::global_fp::limited_carry_in;
+/// use layland_model::{Duration, Service};
+/// let task = |c, t| Sporadic::implicit(Service::from_ns(c), Duration::from_ns(t));
+/// let higher = [task(2, 5), task(3, 6)].map(|task| (task, Duration::from_ns(task.wcet.ns())));
+/// // 3 + floor((2 + 3) / 2) = 5; 3 + floor((2 + 3) / 2) again.
+/// assert_eq!(limited_carry_in(&task(3, 10), &higher, 2), Some(Duration::from_ns(5)));
+/// ```
+pub fn limited_carry_in(
+    task: &Sporadic,
+    higher: &[(Sporadic, Duration)],
+    cpus: usize,
+) -> Option<Duration> {
+    let carrier =
+        |(tau_i, R_i): &(Sporadic, Duration)| Carrier::new(tau_i, tau_i.deadline.ns() - R_i.ns());
+    let higher: Vec<Carrier> = higher.iter().map(carrier).collect();
+    carried_response(task, &higher, cpus, &mut Vec::new()).map(Duration::from_ns)
+}
+
+fn carried_response(
+    tau_k: &Sporadic,
+    higher: &[Carrier],
+    cpus: usize,
+    more: &mut Vec<i64>,
+) -> Option<i64> {
+    let [C_k, D_k, _] = tau_k.ns();
+    let Omega = |x: i64| {
+        let most = x - C_k + 1;
+        let mut sum = 0i128;
+        more.clear();
+        for tau_i in higher {
+            let [no, carried] = tau_i.workloads(x).map(|W| W.min(most));
+            sum += i128::from(no);
+            more.push((carried - no).max(0));
+        }
+        sum + largest(more, cpus - 1)
+    };
+    response(C_k, D_k, cpus as i64, Omega)
 }
 
 /// A task that may have one job carried into a window; see [`guan`].

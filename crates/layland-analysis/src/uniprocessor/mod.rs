@@ -11,3 +11,4 @@ pub mod deferred;
 pub mod edf;
 pub mod edf_response;
 pub mod fixed_priority;
+pub mod schedule_graph;

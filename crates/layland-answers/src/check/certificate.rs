@@ -168,7 +168,7 @@ fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String>
 fn of_policy<'a>(policy: &Assessment, system: &'a System) -> Result<ProofDocument<'a>, String> {
     match (&policy.refused, &policy.proven) {
         (Some(_), _) => Err("the policy refuses the set".to_owned()),
-        (None, _) if policy.decided_by == Some(search::STATES) => {
+        (None, _) if matches!(policy.decided_by, Some(search::STATES | search::INFLATED)) => {
             Err("every state was looked at, and there is no shorter proof".to_owned())
         }
         (None, _) if policy.decided_by == Some(search::CYCLE) => {

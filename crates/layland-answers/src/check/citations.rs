@@ -4,7 +4,7 @@ use super::checked::Checked;
 use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
 use layland_guarantee::Bound;
-use layland_guarantee::search::{CYCLE, STATES, states};
+use layland_guarantee::search::{CYCLE, INFLATED, STATES, states};
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl Cited {
             if let Some(test) = policy.decided_by.and_then(catalogue::test) {
                 test.citations.iter().copied().for_each(&mut cite);
             }
-            if policy.decided_by == Some(STATES) {
+            if matches!(policy.decided_by, Some(STATES | INFLATED)) {
                 states::CITATIONS.iter().copied().for_each(&mut cite);
             }
             if policy.decided_by == Some(CYCLE) {

@@ -7,6 +7,7 @@
 //! identical CPUs (Ha and Liu 1994). Then a recurrence without a late job is a *yes*, for these
 //! offsets and jobs that arrive exactly a period apart.
 
+use super::states::Response;
 use super::{CYCLE, FirstLate, Found, Search, at_wcet, until};
 use layland_model::{
     Behaviour, Duration, JobOrder, Rate, ScheduleRule, System, Task, TaskId, counted,
@@ -57,7 +58,10 @@ impl Search<'_> {
                 "the schedule with these offsets does not repeat itself within the effort: --effort N looks at N jobs",
             );
         }
-        let longest = |id: TaskId| counters.task(id).max_response.unwrap_or_default();
+        let longest = |id: TaskId| Response {
+            within: counters.task(id).max_response.unwrap_or_default(),
+            is_exact: true,
+        };
         let why = format!(
             "for these offsets, and jobs that come exactly a period apart: none of {} is late until the schedule \
              repeats itself",

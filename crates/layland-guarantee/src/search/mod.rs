@@ -18,6 +18,8 @@
 //! releases or jitter restrict them. Their results are simulated, so that each miss is one of the
 //! policy itself. Ties are broken as the policy breaks them. Sets with several criticality levels
 //! are left out: there the run itself decides which jobs have to meet their deadlines.
+//!
+//! Long because the order of all these searches, and the words of each answer, are here.
 
 mod cycle;
 mod limited;
@@ -35,11 +37,11 @@ use layland_model::{
     Algorithm, Behaviour, CurveArrivals, Duration, ExecutionModel, Service, System, Task, TaskMap,
     Time, counted,
 };
-use layland_policy::Registry;
+use layland_policy::{Policy, Registry};
 use layland_sim::{Horizon, SimOptions, simulate};
 use layland_trace::{Job, JobEnd, JobRecord, Recorder};
 use limited::Decisions;
-use states::{Arrival, Explored, Outcome};
+use states::{Arrival, ArrivalGrid, Explored, Extent, Outcome, Response, TakenJobs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 pub use witness::{Origin, Witness};
@@ -53,6 +55,11 @@ pub const STATES: &str = "STATES";
 /// The title of [`STATES`].
 pub const STATES_TITLE: &str = "every state that sporadic tasks can reach, on ticks";
 
+/// The name of the proof that no run of a set with larger WCETs misses.
+pub const INFLATED: &str = "INFLATED";
+/// The title of [`INFLATED`].
+pub const INFLATED_TITLE: &str = "every state on ticks, with WCETs that are a tick longer";
+
 /// The name of a schedule that is simulated up to its recurrence.
 pub const CYCLE: &str = "CYCLE";
 /// The title of [`CYCLE`].
@@ -61,6 +68,9 @@ pub const CYCLE_TITLE: &str =
 
 /// The number of runs that are drawn.
 const DRAWN: u64 = 4;
+/// The limit on states of a search for exact responses, after one for late jobs: it keeps more states
+/// and takes several times as long.
+const RESPONSES: usize = 20_000;
 /// The factor by which a job costs more under a policy that decides in slots.
 const SLOTS: u64 = 64;
 
@@ -68,8 +78,8 @@ const SLOTS: u64 = 64;
 #[derive(Clone, Debug)]
 enum Found {
     Misses(Box<Witness>),
-    /// No job is late: the longest responses, the reason, and the name of the method.
-    Meets(TaskMap<Duration>, String, &'static str),
+    /// No job is late: bounds on the responses, the reason, and the name of the method.
+    Meets(TaskMap<Response>, String, &'static str),
     /// No decision, with a remark if there is one.
     Nothing(Option<String>),
 }
@@ -146,33 +156,96 @@ impl Search<'_> {
     fn every_state(&self) -> (Option<Found>, Option<String>) {
         let limit = usize::try_from(self.effort).unwrap_or(usize::MAX);
         let Ok(policy) = self.registry.build(self.spec, self.system) else { return (None, None) };
-        let explored = states::explore(self.system, &*policy, self.tick, limit);
-        let Ok(Explored { outcome, states, tick }) = explored else { return (None, None) };
-        let many = || counted(states, "state");
-        match outcome {
-            Outcome::GaveUp => (None, None),
-            Outcome::Misses { arrivals, .. } => {
-                let (run, end) = with_arrivals(self.system, &arrivals, self.origin());
-                let found = self.late(run, Origin::States, end);
-                (found.map(|witness| Found::Misses(Box::new(witness))), None)
-            }
-            Outcome::Meets { responses } => {
-                // No arrival lies between two nanoseconds, so a tick of 1 ns covers all arrivals.
-                if self.tick.is_some() || tick == Duration::from_ns(1) {
-                    let why = format!(
-                        "no job that arrives at a whole multiple of {tick:#} is late: {}",
-                        many()
-                    );
-                    return (Some(Found::Meets(responses, why, STATES)), None);
+        let explored = |grid, states, wants_responses| {
+            let extent = Extent { jobs: TakenJobs::Own, grid, states, wants_responses };
+            states::explore(self.system, &*policy, extent).ok()
+        };
+        if let Some(tick) = self.tick {
+            let grid = ArrivalGrid::Tick(tick);
+            let Some(found) = explored(grid, limit, false) else { return (None, None) };
+            return match &found.outcome {
+                Outcome::GaveUp => (None, None),
+                Outcome::Misses { arrivals, .. } => (self.late_with(arrivals), None),
+                Outcome::Meets { .. } => {
+                    let precise = explored(grid, limit.min(RESPONSES), true);
+                    (Some(meets(&found, precise.as_ref())), None)
                 }
-                let told = format!(
-                    "no job is late as long as jobs arrive at whole multiples of {tick:#} ({}): --tick {tick} takes \
-                     that as given",
-                    many()
-                );
-                (None, Some(told))
+            };
+        }
+        // A miss between whole times is one as well. Each search gets its share of the states.
+        let unit = states::unit(self.system).ns();
+        let mut told = None;
+        for (division, share) in [(1, 2), (2, 4), (3, 8), (4, 8)] {
+            let grid = ArrivalGrid::Unit(division);
+            // No arrival lies between two nanoseconds.
+            if unit < i64::from(division) {
+                break;
+            }
+            let Some(found) = explored(grid, limit / share, false) else { return (None, told) };
+            match &found.outcome {
+                Outcome::GaveUp => {}
+                Outcome::Misses { arrivals, .. } => {
+                    if let Some(late) = self.late_with(arrivals) {
+                        return (Some(late), None);
+                    }
+                }
+                Outcome::Meets { .. } if found.is_dense || unit == i64::from(division) => {
+                    let precise = explored(grid, limit.min(RESPONSES), true);
+                    return (Some(meets(&found, precise.as_ref())), None);
+                }
+                // Thirds of the unit are seldom whole nanoseconds, which `--tick` could name; and they
+                // say nothing about halves.
+                Outcome::Meets { .. } if division != 3 && unit % i64::from(division) == 0 => {
+                    told = Some(vouch(&found));
+                }
+                Outcome::Meets { .. } => {}
             }
         }
+        (self.inflated(&*policy, limit / 2), told)
+    }
+
+    /// Returns the proof for all arrivals by a search of the set with WCETs that are a tick longer, if
+    /// there is one for a tick that the limit allows.
+    fn inflated(&self, policy: &dyn Policy, mut limit: usize) -> Option<Found> {
+        let unit = states::unit_of_windows(self.system).ns();
+        // The finer the tick, the less is added, and the more states there are.
+        for tick in
+            [1, 2, 4, 8].into_iter().filter(|parts| unit % parts == 0).map(|parts| unit / parts)
+        {
+            let grid = ArrivalGrid::Tick(Duration::from_ns(tick));
+            let extent =
+                Extent { jobs: TakenJobs::Inflated, grid, states: limit, wants_responses: false };
+            // A tick that leaves some task no time may be halved.
+            let Ok(found) = states::explore(self.system, policy, extent) else { continue };
+            limit = limit.saturating_sub(found.states);
+            match &found.outcome {
+                Outcome::Meets { responses } => {
+                    // In the set itself a job may complete sooner.
+                    let bound = |it: &Response| Response { is_exact: false, ..*it };
+                    let why = format!(
+                        "no job is late, whenever it arrives: on ticks of {:#} none is, even if WCETs are rounded up \
+                         and a tick longer ({})",
+                        found.tick,
+                        shown_by(&found)
+                    );
+                    return Some(Found::Meets(
+                        responses.values().map(bound).collect(),
+                        why,
+                        INFLATED,
+                    ));
+                }
+                Outcome::Misses { .. } => {}
+                Outcome::GaveUp => return None,
+            }
+        }
+        None
+    }
+
+    /// Returns the run with these arrivals, if a job is late in it.
+    fn late_with(&self, arrivals: &[Arrival]) -> Option<Found> {
+        let (run, end) = with_arrivals(self.system, arrivals, self.origin());
+        let found = self.late(run, Origin::States, end);
+        found.map(|witness| Found::Misses(Box::new(witness)))
     }
 
     /// Returns the earliest time from which every task may release, rounded up to a tick if there
@@ -281,13 +354,54 @@ pub(crate) fn decide(
             found.reasons = vec![why];
             // The margin is computed by the tests, which do not decide here.
             found.margin = None;
-            for (bound, &within) in found.bounds.values_mut().zip(responses.values()) {
-                let (kind, per_level) = (TestKind::Exact, Vec::new());
-                *bound = Bound::Response { within, by, kind, per_level };
+            for (bound, &response) in found.bounds.values_mut().zip(responses.values()) {
+                let Response { within, is_exact } = response;
+                let kind = if is_exact { TestKind::Exact } else { TestKind::Sufficient };
+                *bound = Bound::Response { within, by, kind, per_level: Vec::new() };
             }
         }
         Found::Nothing(told) => found.reasons.extend(told),
     }
+    // Tests alone have looked at the set without affinities. A search might decide that, too.
+    if found.verdict != Verdict::Unknown {
+        found.without_affinities =
+            found.without_affinities.filter(|&verdict| verdict != Verdict::Unknown);
+    }
+}
+
+/// The answer of a search of all states, with the responses of one that found them exactly, if it
+/// ended.
+fn meets(found: &Explored, precise: Option<&Explored>) -> Found {
+    let responses = |found: &Explored| match &found.outcome {
+        Outcome::Meets { responses } => Some(responses.clone()),
+        Outcome::Misses { .. } | Outcome::GaveUp => None,
+    };
+    let bounds = precise.and_then(responses).or_else(|| responses(found));
+    let (shown, tick) = (shown_by(found), found.tick);
+    let why = if found.is_dense {
+        format!("no job is late, whenever it arrives: {shown}, and whole times suffice here")
+    } else {
+        // No arrival lies between two nanoseconds, so a tick of 1 ns covers all arrivals.
+        format!("no job that arrives at a whole multiple of {tick:#} is late: {shown}")
+    };
+    Found::Meets(bounds.expect("every job is in time"), why, STATES)
+}
+
+/// The means by which a search shows that no job is late.
+fn shown_by(found: &Explored) -> String {
+    match found.states {
+        0 => "response times on ticks show it".to_owned(),
+        states => counted(states, "state"),
+    }
+}
+
+/// The remark about a search that ended on ticks that the user did not vouch for.
+fn vouch(found: &Explored) -> String {
+    let (shown, tick) = (shown_by(found), found.tick);
+    format!(
+        "no job is late as long as jobs arrive at whole multiples of {tick:#} ({shown}): --tick {tick} takes that as \
+         given"
+    )
 }
 
 /// Returns true if the set allows jobs at any distance from those of other tasks.

@@ -9,15 +9,18 @@
 //! - [`Model`]: a system in units, and its transition in one unit (`rules.rs`);
 //! - [`search()`]: all of its states (`search.rs`);
 //! - [`judge`]: compares the verdict and the bounds of a policy of the registry with the search;
+//! - [`compare`]: the search of `layland check` beside this one (`compared.rs`);
 //! - [`replay`]: repeats the pattern of a miss in the simulator, which checks the search itself.
 //!
 //! With [`Rule::AnyWeak`], an analysis is compared with every scheduler that keeps the weak
 //! invariant. These are more schedules than those of the policies, and exactly those that the
 //! analyses of affinities claim to cover.
 
+mod compared;
 mod rules;
 mod search;
 
+pub use compared::{Agreed, compare, in_units};
 pub use rules::{CPUS, LONGEST, Model, Rule, TASKS};
 pub use search::{Arrival, SearchResult, search};
 

@@ -7,6 +7,7 @@ mod chains;
 mod classics;
 mod decision;
 mod edf_affinity;
+mod exact;
 mod graph_bounds;
 mod graphs;
 mod groups;
@@ -72,6 +73,9 @@ pub fn run(vector: &Value) -> Verdict {
     }
     if vector["schema"] == "layland-global-classics/1" {
         return classics::run(vector);
+    }
+    if exact::is_one(vector) {
+        return exact::run(vector);
     }
     if vector.get("levels").is_some() && vector.get("type").is_none() {
         return match vector.get("mechanism") {

@@ -572,12 +572,12 @@ fn states_decide_where_jobs_arrive_at_ticks() {
     let bound = &at_ticks["bounds"][3];
     assert_eq!((&bound["ns"], &bound["worth"]), (&4_000_000.into(), &serde_json::json!("exact")));
     // If arrivals are not restricted to ticks, jobs may arrive half-way between them, and one is
-    // late. Another search finds this, and so does the search of states with a finer tick.
+    // late. The search finds this by itself, and so it does with a finer tick.
     let (code, found) = check(&["--tick", "500us"]);
     assert_eq!((code, &found["witness"]["found_by"]), (1, &serde_json::json!("states")));
     assert_eq!(found["witness"]["deadline_ns"], 4_000_000);
     let (code, found) = check(&[]);
-    assert_eq!((code, &found["witness"]["found_by"]), (1, &serde_json::json!("phases")));
+    assert_eq!((code, &found["witness"]["found_by"]), (1, &serde_json::json!("states")));
     // With little effort, only the states at whole milliseconds are known.
     let (code, found) = check(&["--effort", "60"]);
     assert_eq!(code, 4);

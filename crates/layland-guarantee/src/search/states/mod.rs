@@ -4,27 +4,52 @@
 //! Jobs arrive at whole multiples of a *tick*, at least a period apart, and execute for their
 //! WCETs. Between two ticks a state consists, for each task, of the time until it may release again
 //! and the remaining work; it has one successor for each set of tasks that release now. The search
-//! starts from the state in which all tasks may release, examines every reachable state, and prunes
-//! those that another one *dominates*: the same work is left, and no idle task has to wait for
-//! longer, so that whatever happens after the one can happen after the other (the idle-tasks
-//! simulation of Geeraerts, Goossens and Lindström).
+//! starts from the state in which all tasks may release, examines every reachable state, and drops
+//! those that another one *covers*, so that whatever misses after the one misses after the other:
+//! at least the same work is left for each task, each task may release at least as soon and, unless
+//! priorities are fixed by task, jobs that are active in the covered state have the same release in
+//! both (`kept.rs`). This extends the idle-tasks simulation of Geeraerts, Goossens and Lindström.
+//!
+//! **Lemma.** *Take two runs with the same jobs in the same order. In the second, each job is
+//! released `x >= 0` earlier and executes for at least `x` longer, and there may be more jobs. Then
+//! no job completes earlier in the second run.* By induction from the highest job down: the higher
+//! jobs that are active in the second run include those of the first at every instant. So a job
+//! that runs in the second run also runs in the first if it is active there; before its first
+//! release it executes for at most `x`. On identical CPUs a job runs if fewer than `m` higher jobs
+//! are active. Under strong affinities it runs if the higher active jobs do not span it in the
+//! matroid of tasks that can be matched to CPUs, and more higher jobs span no less.
+//!
+//! The lemma is why covered states can be dropped, and why WCETs suffice: with all `x = 0` it is
+//! the predictability of Ha and Liu. EDZL, whose jobs change their order, is predictable on
+//! identical CPUs by a proof of its own (Piao et al.). Under weak affinities shorter jobs can delay
+//! others, and the search refuses these policies.
+//!
+//! Under global fixed priorities on identical CPUs the search goes task by task (`targets.rs`), and
+//! examines a fraction of the states.
 //!
 //! - A late job is a *no*, whatever the tick: the pattern is legal.
 //! - If the search ends without one, the policy keeps every deadline *of jobs that arrive at
-//!   ticks*, and the longest responses are exact.
+//!   ticks*.
 //!
 //! **Ticks matter.** No tick except the shortest possible time stands for all releases: four tasks
-//! on two CPUs under global fixed priorities, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4,
-//! 7) by descending priority, keep every deadline as long as jobs arrive at whole times, and miss
-//! one with releases at halves. So a *yes* is given only for a tick that the user vouches for, or
-//! one of a nanosecond. (Bonifaci and Marchetti-Spaccamela showed in 2010 that whole times suffice
-//! for what *some* scheduler can do; this implies nothing about a given scheduler.)
+//! on two CPUs under global rate-monotonic priorities, (C, D, T) = (1, 2, 2), (3, 3, 4), (2, 6, 6),
+//! (1, 4, 7), keep every deadline as long as jobs arrive at whole times, and miss one with releases
+//! at halves. (Bonifaci and Marchetti-Spaccamela showed in 2010 that whole times suffice for what
+//! *some* scheduler can do; this implies nothing about a given scheduler.) Whole times suffice on
+//! one CPU, and for the first `m + 1` tasks under global fixed priorities ([`Explored::is_dense`]):
 //!
-//! It suffices to consider WCETs, since priorities of jobs do not depend on how long they execute:
-//! with shorter jobs no job completes later. Ha and Liu show this for identical CPUs. For strong
-//! affinities, where the highest tasks that *can be matched* to CPUs run, the same induction over
-//! priorities holds: if fewer higher jobs are ready, no more of them keep a job from being matched.
-//! Under weak affinities it does not hold, and the search refuses these policies.
+//! The `m` highest tasks are never delayed, so each of their jobs executes from its release on for
+//! its WCET. A job of the next task, released at `r`, is late if and only if all `m` of them execute
+//! at once for more than `D - C` in total within `[r, r + D)`. For a fixed order of all these
+//! instants, that time is a sum of differences of two of them, under constraints on differences of
+//! two of them with whole constants. Such a linear program has an optimum in whole times.
+//!
+//! **Inflated sets.** A *yes* for all arrivals comes from a search with WCETs `C' = (ceil(C / d) + 1) d`
+//! on ticks of `d`, of which all deadlines and periods are multiples ([`TakenJobs::Inflated`]). Take a run
+//! with a late job, and move each release down to the tick. Separations stay legal, since `r2 >= r1 + T`
+//! gives `floor(r2) >= floor(r1) + T`. The order of jobs stays, if ties may be broken in any way. By
+//! the lemma, with `x < d`, no job completes earlier if it executes for `C + x <= C'`. So a job is late
+//! on ticks.
 //!
 //! Assumes: (1) jobs of a task arrive at least a period apart, and at ticks; (2) a job is ready
 //! when it arrives; (3) no deadline is longer than the period; (4) no job executes for longer than
@@ -34,13 +59,20 @@
 //!
 //! Ties are broken as the policies break them, by rank.
 
+mod extent;
+mod kept;
 mod model;
+pub mod proof;
 mod search;
+mod state;
+mod targets;
+
+pub use extent::{ASSUMES, ArrivalGrid, Extent, MOST_STATES, TakenJobs};
 
 use layland_analysis::Assumption;
-use layland_model::{Citation, Duration, System, TaskId, TaskMap, Time};
+use layland_model::{Citation, Duration, JobOrder, ScheduleRule, System, TaskId, TaskMap, Time};
 use layland_policy::Policy;
-use model::Model;
+use model::{Keys, Model, Part};
 use search::Found;
 
 /// The source of the search.
@@ -102,13 +134,22 @@ pub struct Arrival {
     pub task: TaskId,
 }
 
+/// A bound on the response time of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// No job responds later.
+    pub within: Duration,
+    /// True if some job that arrives at a tick responds that late.
+    pub is_exact: bool,
+}
+
 /// The outcome of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// No job that arrives at a tick is ever late.
     Meets {
-        /// The longest response time of jobs that arrive at ticks, for each task: exact.
-        responses: TaskMap<Duration>,
+        /// A bound on the responses of the jobs that arrive at ticks, for each task.
+        responses: TaskMap<Response>,
     },
     /// With these arrivals a job of the task misses its deadline.
     Misses {
@@ -128,70 +169,64 @@ pub struct Explored {
     pub outcome: Outcome,
     /// The number of states that were kept.
     pub states: usize,
-    /// The length of which all arrivals are whole multiples.
+    /// The length of which all arrivals are whole multiples, rounded down to a nanosecond.
     pub tick: Duration,
+    /// True if what holds for arrivals at whole multiples of the tick holds for all arrivals: each
+    /// part has one CPU under EDF or fixed priorities, or has up to `m + 1` tasks under fixed
+    /// priorities, and all times are multiples of the tick.
+    pub is_dense: bool,
 }
 
-/// The assumptions of [`explore`], besides arrivals at ticks.
-pub const ASSUMES: [Assumption; 10] = [
-    Assumption::SporadicReleases,
-    Assumption::NoJitter,
-    Assumption::ConstrainedDeadlines,
-    Assumption::WcetKept,
-    Assumption::NoOverheads,
-    Assumption::UnitSpeeds,
-    Assumption::NoRequests,
-    Assumption::Independent,
-    Assumption::NoCacheDelay,
-    Assumption::Explained,
-];
+/// Returns the longest time of which all WCETs, deadlines and periods are multiples.
+pub fn unit(system: &System) -> Duration {
+    model::unit(system)
+}
 
-/// The limit on states of any search; this many take one or two gigabytes.
-pub const MOST_STATES: usize = 10_000_000;
+/// Returns the longest time of which all deadlines and periods are multiples.
+pub fn unit_of_windows(system: &System) -> Duration {
+    model::unit_of(system.tasks.values().flat_map(|task| [task.deadline, task.period]))
+}
 
-/// Examines the states that the tasks can reach under a policy: at most `states`, and at most
-/// [`MOST_STATES`]. Without a tick the search takes the longest time of which all WCETs, deadlines
-/// and periods are multiples.
+/// Examines the states that the tasks can reach under a policy.
 ///
 /// # Errors
 /// The reason, if the search does not support such a policy or such a system.
-pub fn explore(
-    system: &System,
-    policy: &dyn Policy,
-    tick: Option<Duration>,
-    states: usize,
-) -> Result<Explored, String> {
-    let states = states.min(MOST_STATES);
+pub fn explore(system: &System, policy: &dyn Policy, extent: Extent) -> Result<Explored, String> {
+    let states = extent.states.min(MOST_STATES);
     for assumption in ASSUMES {
         assumption.check(system).map_err(|refusal| refusal.to_string())?;
     }
     let rule = policy.rule();
     let parts = model::parts(system, &rule)?;
+    let models = parts.iter().map(|part| Model::new(system, part, &rule, extent));
+    let models = models.collect::<Result<Vec<Model>, String>>()?;
     let unit = model::unit(system);
-    let tick = tick.unwrap_or(unit);
-    let (mut kept, mut responses) = (0, TaskMap::filled(Duration::ZERO, system.tasks.len()));
+    let tick = match extent.grid {
+        ArrivalGrid::Tick(tick) => tick,
+        ArrivalGrid::Unit(parts) => Duration::from_ns(unit.ns() / i64::from(parts.max(1))),
+    };
+    let on_grid = match extent.grid {
+        ArrivalGrid::Tick(tick) => unit.ns() % tick.ns() == 0,
+        ArrivalGrid::Unit(_) => true,
+    };
+    let is_dense = extent.jobs == TakenJobs::Inflated
+        || on_grid && models.iter().all(|model| whole_times_suffice(model, &rule));
+    let nothing = Response { within: Duration::ZERO, is_exact: true };
+    let (mut kept, mut responses) = (0, TaskMap::filled(nothing, system.tasks.len()));
     let mut outcome = None;
-    for part in &parts {
-        let model = Model::new(system, part, &rule, tick)?;
-        let found = search::search(&model, states.saturating_sub(kept));
+    for (part, model) in parts.iter().zip(&models) {
+        let found = search::search(model, states.saturating_sub(kept), extent.wants_responses);
         kept += found.states;
         match found.outcome {
             Found::Meets { responses: units } => {
-                for (&task, units) in part.tasks.iter().zip(units) {
-                    responses[task] = model.time(u64::from(units));
+                for (&task, (units, is_exact)) in part.tasks.iter().zip(units) {
+                    let within = model.time(u64::from(units));
+                    responses[task] = Response { within, is_exact };
                 }
             }
             Found::Misses { arrivals, task } => {
-                let arrival = |&(at, i): &(u64, usize)| Arrival {
-                    at: Time::ZERO + model.time(at),
-                    task: part.tasks[i],
-                };
-                let (arrivals, task) = (arrivals.iter().map(arrival).collect(), part.tasks[task]);
-                return Ok(Explored {
-                    outcome: Outcome::Misses { arrivals, task },
-                    states: kept,
-                    tick,
-                });
+                let outcome = misses(part, model, &arrivals, task);
+                return Ok(Explored { outcome, states: kept, tick, is_dense });
             }
             // Continue: another part may have a late job, which decides.
             Found::GaveUp => outcome = Some(Outcome::GaveUp),
@@ -202,5 +237,26 @@ pub fn explore(
     if matches!(outcome, Outcome::Meets { .. }) {
         Assumption::NoBlocking.check(system).map_err(|refusal| refusal.to_string())?;
     }
-    Ok(Explored { outcome, states: kept, tick })
+    Ok(Explored { outcome, states: kept, tick, is_dense })
+}
+
+fn misses(part: &Part, model: &Model, arrivals: &[(u64, usize)], task: usize) -> Outcome {
+    let arrival =
+        |&(at, i): &(u64, usize)| Arrival { at: Time::ZERO + model.time(at), task: part.tasks[i] };
+    Outcome::Misses { arrivals: arrivals.iter().map(arrival).collect(), task: part.tasks[task] }
+}
+
+/// Returns true if whole multiples of the unit stand for all arrivals in a part.
+fn whole_times_suffice(model: &Model, rule: &ScheduleRule) -> bool {
+    let is_edf = matches!(
+        rule,
+        ScheduleRule::HighestFirst { order: JobOrder::Deadline | JobOrder::Feasible, .. }
+            | ScheduleRule::Strong { order: JobOrder::Deadline | JobOrder::Feasible }
+    );
+    match (model.keys, model.cpus) {
+        (Keys::Fixed, 1) => true,
+        (Keys::Fixed, cpus) => model.is_whole && model.tasks.len() <= cpus + 1,
+        (Keys::Points, 1) => is_edf,
+        (Keys::Points | Keys::PointsAnyTies | Keys::ZeroLaxity, _) => false,
+    }
 }

@@ -1,5 +1,6 @@
 //! The model that a search uses: the parts of a system, in units of time.
 
+use super::extent::{ArrivalGrid, Extent, TakenJobs};
 use layland_model::{CpuSet, Duration, Group, JobOrder, ScheduleRule, System, TaskId};
 
 /// CPUs that serve some tasks, and no others do: each part is searched on its own.
@@ -8,10 +9,13 @@ pub(super) type Part = Group;
 /// Returns the parts of a system under the rule of a policy that accepted it.
 ///
 /// # Errors
-/// If the rule has no fixed priorities of jobs.
+/// If the rule has no fixed priorities of jobs and is not EDZL.
 pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, String> {
     let (order, mut parts) = match rule {
         ScheduleRule::HighestFirst { groups, order, placement: _ } => (order, groups.clone()),
+        ScheduleRule::Strong { order: JobOrder::ZeroLaxity } => {
+            return Err("with affinities shorter jobs may delay others under EDZL".to_owned());
+        }
         ScheduleRule::Strong { order } => (order, reachable(system)),
         ScheduleRule::Weak { .. } => {
             return Err("with weak affinities shorter jobs can delay others".to_owned());
@@ -44,6 +48,7 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         | JobOrder::Feasible
         | JobOrder::Points(_)
         | JobOrder::Fixed(_)
+        | JobOrder::ZeroLaxity
         | JobOrder::TopFirst { .. } => {
             parts.retain(|part| !part.tasks.is_empty());
             // Remaining ties go to the smaller id, so indices in a part must follow the ids.
@@ -53,8 +58,8 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         JobOrder::Levels { .. } => {
             Err("jobs of one priority do not come in the order of ranks".to_owned())
         }
-        JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning => {
-            Err("priorities of jobs change while they wait".to_owned())
+        JobOrder::DeadlineThenRunning => {
+            Err("the order of jobs depends on which of them run".to_owned())
         }
     }
 }
@@ -78,10 +83,13 @@ fn reachable(system: &System) -> Vec<Part> {
 
 /// Returns the longest time of which all WCETs, deadlines and periods are multiples.
 pub(super) fn unit(system: &System) -> Duration {
-    let of_all = system.tasks.values().fold(0, |unit, task| {
-        [task.own_wcet().ns(), task.deadline.ns(), task.period.ns()].into_iter().fold(unit, gcd)
-    });
-    Duration::from_ns(of_all.max(1))
+    let wcet = |task: &layland_model::Task| Duration::from_ns(task.own_wcet().ns());
+    unit_of(system.tasks.values().flat_map(|task| [wcet(task), task.deadline, task.period]))
+}
+
+/// Returns the longest time of which all of these are multiples.
+pub(super) fn unit_of(times: impl Iterator<Item = Duration>) -> Duration {
+    Duration::from_ns(times.map(Duration::ns).fold(0, gcd).max(1))
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -91,33 +99,49 @@ fn gcd(a: i64, b: i64) -> i64 {
 /// A task, with times in units.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
+    /// Its index in the part.
+    pub(super) place: usize,
     pub(super) wcet: u32,
     pub(super) deadline: u32,
     pub(super) period: u32,
-    /// The priority of its jobs, if it is fixed.
-    fixed: Option<i64>,
-    /// For other priorities: the time between the priority point of a job and its deadline, in
-    /// nanoseconds.
-    earlier: i64,
-    rank: i64,
+    /// The key of a job is `base + slope * wait`, where `wait` is the time until the next release:
+    /// the priority point of the job relative to now, or a fixed priority.
+    pub(super) base: i64,
+    pub(super) slope: i64,
     /// The CPUs that it may use, as indices in the part.
     cpus: Vec<usize>,
+}
+
+/// The order of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// By task, in the order of the model.
+    Fixed,
+    /// By key, then in the order of the model.
+    Points,
+    /// By key, and equal keys in every way.
+    PointsAnyTies,
+    /// Jobs without laxity first, then as under [`Keys::Points`].
+    ZeroLaxity,
 }
 
 /// The limit on tasks of a part: sets of tasks are bit masks.
 pub(super) const TASKS: usize = 64;
 
-/// A part of a system.
+/// A part of a system. Its tasks come in an order by which ties are broken: by rank, then by id.
+/// Under fixed priorities that order is the priority.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) tasks: Vec<Task>,
-    cpus: usize,
+    pub(super) cpus: usize,
+    pub(super) keys: Keys,
     /// True if every task may use every CPU.
-    is_whole: bool,
+    pub(super) is_whole: bool,
     /// The time between two possible arrivals, in units.
     pub(super) tick: u32,
-    /// The length of a unit in nanoseconds.
+    /// `division` units are this many nanoseconds.
     unit: i64,
+    division: i64,
 }
 
 impl Model {
@@ -125,8 +149,9 @@ impl Model {
         system: &System,
         part: &Part,
         rule: &ScheduleRule,
-        tick: Duration,
+        extent: Extent,
     ) -> Result<Model, String> {
+        let Extent { grid, jobs, .. } = extent;
         let is_strong = matches!(rule, ScheduleRule::Strong { .. });
         let (ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Strong { order }) = rule
         else {
@@ -135,13 +160,25 @@ impl Model {
         if part.tasks.len() > TASKS {
             return Err(format!("more than {TASKS} tasks share CPUs"));
         }
-        let unit = gcd(unit(system).ns(), tick.ns());
+        let is_inflated = jobs == TakenJobs::Inflated;
+        let (unit, division) = match grid {
+            ArrivalGrid::Tick(tick) if is_inflated => (tick.ns(), 1),
+            ArrivalGrid::Tick(tick) => (gcd(unit(system).ns(), tick.ns()), 1),
+            ArrivalGrid::Unit(division) => (unit(system).ns(), i64::from(division.max(1))),
+        };
+        let tick = match grid {
+            ArrivalGrid::Tick(tick) => tick.ns() / unit,
+            ArrivalGrid::Unit(_) => 1,
+        };
+        let on_ticks = |ns: i64| ns % unit == 0;
+        // The sum of two of them must not overflow.
+        let most = u32::MAX / 2;
         let units = |ns: i64| {
-            u32::try_from(ns / unit)
-                .ok()
-                // The sum of two of them must not overflow.
-                .filter(|&units| units <= u32::MAX / 2)
-                .ok_or_else(|| format!("a time is more than {} units of {unit} ns", u32::MAX / 2))
+            (ns / unit)
+                .checked_mul(division)
+                .and_then(|units| u32::try_from(units).ok())
+                .filter(|&units| units <= most)
+                .ok_or_else(|| format!("a time is more than {most} units of {unit}/{division} ns"))
         };
         let allowed = |task: TaskId| -> CpuSet {
             if is_strong { system.allowed_cpus(task) } else { part.cpus.clone() }
@@ -154,78 +191,105 @@ impl Model {
                 .map(|(c, _)| c)
                 .collect()
         };
-        let tasks = part.tasks.iter().map(|&id| {
+        let is_fixed = |&id: &TaskId| fixed_key(order, id, system).is_some();
+        let keys = if *order == JobOrder::ZeroLaxity {
+            Keys::ZeroLaxity
+        } else if part.tasks.iter().all(is_fixed) {
+            Keys::Fixed
+        } else if jobs == TakenJobs::Own {
+            Keys::Points
+        } else {
+            Keys::PointsAnyTies
+        };
+        let tasks = part.tasks.iter().enumerate().map(|(place, &id)| {
             let task = &system.tasks[id];
+            let earlier = match order {
+                JobOrder::Points(earlier) => earlier[id].ns(),
+                JobOrder::Deadline
+                | JobOrder::DeadlineThenRunning
+                | JobOrder::ZeroLaxity
+                | JobOrder::Feasible
+                | JobOrder::Fixed(_)
+                | JobOrder::Levels { .. }
+                | JobOrder::TopFirst { .. } => 0,
+            };
+            // A job is due `deadline - period + wait` from now. Keys are in fractions of a
+            // nanosecond, since the points of jobs may lie between units.
+            let due = || {
+                let earlier = i128::from(earlier) * i128::from(division);
+                let due = i128::from(task.deadline.ns()) - i128::from(task.period.ns());
+                let base = i64::try_from(due * i128::from(division) - earlier).ok()?;
+                base.checked_add(unit.checked_mul(i64::from(most))?).map(|_| (base, unit))
+            };
+            let (base, slope) = match fixed_key(order, id, system) {
+                Some(key) => (key, 0),
+                None => due().ok_or("times and priorities differ by too much")?,
+            };
+            if is_inflated
+                && ![task.deadline.ns(), task.period.ns(), base * slope.min(1)]
+                    .into_iter()
+                    .all(on_ticks)
+            {
+                return Err(
+                    "a deadline, a period or a priority point lies between ticks".to_owned()
+                );
+            }
+            let wcet = task.own_wcet().ns();
+            let wcet =
+                if is_inflated { (wcet - 1).div_euclid(unit) * unit + 2 * unit } else { wcet };
+            if is_inflated && wcet > task.deadline.ns() {
+                return Err("a WCET and a tick are longer than the deadline".to_owned());
+            }
             Ok(Task {
-                wcet: units(task.own_wcet().ns())?,
+                place,
+                wcet: units(wcet)?,
                 deadline: units(task.deadline.ns())?,
                 period: units(task.period.ns())?,
-                fixed: match order {
-                    JobOrder::Fixed(keys) | JobOrder::Levels { levels: keys, .. } => Some(keys[id]),
-                    JobOrder::TopFirst { top, then } => {
-                        JobOrder::key_in_class(top, *then, id, task)
-                    }
-                    JobOrder::Deadline
-                    | JobOrder::DeadlineThenRunning
-                    | JobOrder::Points(_)
-                    | JobOrder::ZeroLaxity
-                    | JobOrder::Feasible => None,
-                },
-                earlier: match order {
-                    JobOrder::Points(earlier) => earlier[id].ns(),
-                    JobOrder::Deadline
-                    | JobOrder::DeadlineThenRunning
-                    | JobOrder::ZeroLaxity
-                    | JobOrder::Feasible
-                    | JobOrder::Fixed(_)
-                    | JobOrder::Levels { .. }
-                    | JobOrder::TopFirst { .. } => 0,
-                },
-                rank: task.rank,
+                base,
+                slope,
                 cpus: places(&allowed(id)),
             })
         });
-        let tasks = tasks.collect::<Result<Vec<Task>, String>>()?;
+        let mut tasks = tasks.collect::<Result<Vec<Task>, String>>()?;
+        let rank = |task: &Task| (system.tasks[part.tasks[task.place]].rank, task.place);
+        match keys {
+            Keys::Fixed => tasks.sort_by_key(|task| (task.base, rank(task))),
+            Keys::Points | Keys::PointsAnyTies | Keys::ZeroLaxity => tasks.sort_by_key(rank),
+        }
         let cpus = part.cpus.len();
         let is_whole = tasks.iter().all(|task| task.cpus.len() == cpus);
-        Ok(Model { tasks, cpus, is_whole, tick: units(tick.ns())?, unit })
+        match keys {
+            Keys::ZeroLaxity if jobs != TakenJobs::Own => {
+                return Err("under EDZL the order of jobs changes".to_owned());
+            }
+            Keys::PointsAnyTies if !is_whole => {
+                return Err("with affinities ties are broken as the policy breaks them".to_owned());
+            }
+            Keys::Fixed | Keys::Points | Keys::PointsAnyTies | Keys::ZeroLaxity => {}
+        }
+        let tick = u32::try_from(tick).ok().filter(|&tick| tick <= most);
+        let tick = tick.ok_or("the tick is too many units")?;
+        Ok(Model { tasks, cpus, keys, is_whole, tick, unit, division })
     }
 
-    /// Converts units to a duration.
+    /// Converts units to a duration, rounded down to a nanosecond.
     pub(super) fn time(&self, units: u64) -> Duration {
-        i64::try_from(units)
-            .ok()
-            .and_then(|units| units.checked_mul(self.unit))
-            .map_or(Duration::MAX, Duration::from_ns)
+        let ns = i128::from(units) * i128::from(self.unit) / i128::from(self.division);
+        i64::try_from(ns).map_or(Duration::MAX, Duration::from_ns)
     }
 
-    /// Returns the priority of the job of a task that may release again after `wait`: smaller is
-    /// higher.
-    fn key(&self, i: usize, wait: u32) -> (i64, i64, usize) {
-        let task = &self.tasks[i];
-        let due = || {
-            let deadline = i64::from(task.deadline) + i64::from(wait) - i64::from(task.period);
-            deadline * self.unit - task.earlier
-        };
-        (task.fixed.unwrap_or_else(due), task.rank, i)
+    /// The model of the first tasks in the order of priorities.
+    pub(super) fn highest(&self, count: usize) -> Model {
+        Model { tasks: self.tasks[..count].to_vec(), ..self.clone() }
     }
 
-    /// Computes the tasks that run, among those with work: a greedy choice of the highest tasks
-    /// that can be matched to CPUs.
-    pub(super) fn running(&self, state: &[u32], out: &mut Vec<usize>) {
-        let n = self.tasks.len();
-        out.clear();
-        out.extend((0..n).filter(|&i| state[n + i] > 0));
-        if self.is_whole && out.len() <= self.cpus {
-            return;
-        }
-        out.sort_unstable_by_key(|&i| self.key(i, state[i]));
-        if self.is_whole {
-            out.truncate(self.cpus);
-            return;
-        }
+    /// The tasks of a set that run, where some of them cannot use every CPU: greedily, in this
+    /// order, each that can be matched to a CPU together with those before it.
+    pub(super) fn matched(&self, order: impl Iterator<Item = usize>) -> u64 {
         let mut occupant: Vec<Option<usize>> = vec![None; self.cpus];
-        out.retain(|&i| self.match_to_cpu(i, &mut occupant, &mut vec![false; self.cpus]));
+        order
+            .filter(|&i| self.match_to_cpu(i, &mut occupant, &mut vec![false; self.cpus]))
+            .fold(0, |set, i| set | 1 << i)
     }
 
     /// Assigns a CPU to a task, moving other tasks if necessary.
@@ -243,5 +307,20 @@ impl Model {
             }
             is_free
         })
+    }
+}
+
+/// The priority of the jobs of a task, if it is fixed.
+fn fixed_key(order: &JobOrder, id: TaskId, system: &System) -> Option<i64> {
+    match order {
+        JobOrder::Fixed(keys) | JobOrder::Levels { levels: keys, .. } => Some(keys[id]),
+        JobOrder::TopFirst { top, then } => {
+            JobOrder::key_in_class(top, *then, id, &system.tasks[id])
+        }
+        JobOrder::Deadline
+        | JobOrder::DeadlineThenRunning
+        | JobOrder::Points(_)
+        | JobOrder::ZeroLaxity
+        | JobOrder::Feasible => None,
     }
 }

@@ -18,6 +18,7 @@ mod observed;
 mod optimal;
 mod promises;
 mod soak;
+mod states;
 mod tightness;
 mod traces;
 mod vectors;
@@ -28,7 +29,7 @@ use std::process::ExitCode;
 /// The name of a campaign, its question, and the function that runs it.
 type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const CAMPAIGNS: [Campaign; 18] = [
+const CAMPAIGNS: [Campaign; 19] = [
     ("admission", "does an admitted task ever miss a deadline?", admission::run),
     ("affinity-decisions", "do affinities decide as their paper does?", affinity_decisions::run),
     ("bounds", "are bounds ever exceeded?", bounds::run),
@@ -43,6 +44,7 @@ const CAMPAIGNS: [Campaign; 18] = [
     ("optimal", "do optimal policies ever miss a deadline?", optimal::run),
     ("promises", "does exec keep what it promises on this kernel?", promises::run),
     ("soak", "does memory stay flat while programs come and go?", soak::run),
+    ("states", "does the search over all states agree with its slow twin?", states::run),
     ("tightness", "how tight are the tests?", tightness::run),
     ("traces", "does the checker believe traces that lie?", traces::run),
     ("vectors", "do folders of test vectors pass?", vectors::run),

@@ -160,12 +160,17 @@ fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
         reasons: vec![witness.describe(system)],
         sources: Vec::new(),
     }));
-    let searches = [(search::STATES, search::STATES_TITLE), (search::CYCLE, search::CYCLE_TITLE)];
-    for (name, title) in searches.into_iter().filter(|(name, _)| policy.decided_by == Some(*name)) {
+    let searches = [
+        (search::STATES, search::STATES_TITLE, TestKind::Exact),
+        (search::INFLATED, search::INFLATED_TITLE, TestKind::Sufficient),
+        (search::CYCLE, search::CYCLE_TITLE, TestKind::Exact),
+    ];
+    let deciding = searches.into_iter().filter(|(name, ..)| policy.decided_by == Some(*name));
+    for (name, title, kind) in deciding {
         tests.push(TestResult {
             name: name.to_owned(),
             title: title.to_owned(),
-            kind: TestKind::Exact.name().to_owned(),
+            kind: kind.name().to_owned(),
             answer: Answer::Yes,
             reasons: policy.reasons.clone(),
             sources: search::states::CITATIONS

@@ -15,7 +15,8 @@ use codes::{ERRORS, EXITS};
 use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
 use layland_guarantee::search::{
-    CYCLE, CYCLE_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE, states,
+    CYCLE, CYCLE_TITLE, INFLATED, INFLATED_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE,
+    states,
 };
 use layland_model::{Algorithm, Form, Order};
 use layland_policy::{Registry, Values};
@@ -281,7 +282,7 @@ fn of_tests(registry: &Registry) -> Vec<Entry> {
 }
 
 /// Returns the searches that come after the tests.
-fn of_searches() -> [Entry; 3] {
+fn of_searches() -> [Entry; 4] {
     [
         Entry {
             code: WITNESS.to_owned(),
@@ -308,14 +309,36 @@ fn of_searches() -> [Entry; 3] {
             title: STATES_TITLE.to_owned(),
             text: vec![
                 "Exact for jobs that arrive at whole multiples of a tick: where the search ends, either a pattern of \
-                 releases misses, or no job that arrives at ticks is ever late and the longest responses are known. A \
-                 pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: \
-                 four tasks \
-                 on two CPUs, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7), keep every deadline under global \
-                 fixed priorities with releases at whole times, and miss one with releases at halves."
+                 releases misses, or no job that arrives at ticks is ever late. Responses are exact where a second \
+                 search ends, and bounds elsewhere. A pattern that misses is a no. A yes needs `--tick`, which vouches \
+                 that jobs arrive at ticks: four tasks on two CPUs, (C, D, T) = (1, 2, 2), (3, 3, 4), (2, 6, 6), \
+                 (1, 4, 7), keep every deadline under global rate-monotonic priorities with releases at whole times, \
+                 and miss one with releases at halves. Whole times suffice, and the yes is about all arrivals, on one \
+                 CPU, and under global fixed priorities for the first m + 1 tasks on m CPUs."
                     .to_owned(),
-                "It covers global, clustered and partitioned EDF and fixed priorities, and the same with strong \
-                 affinities, looks at up to `--effort` states, and stops where more than 16 tasks can release at once."
+                "Without `--tick` it looks for misses at whole multiples of the unit of all times, and of its \
+                 half, third and quarter."
+                    .to_owned(),
+                "It covers global, clustered and partitioned EDF and fixed priorities, the same with strong \
+                 affinities, and EDZL, and looks at up to `--effort` states. Under global fixed priorities it judges \
+                 task by task, and looks at those states alone in which a job of that task may still be late."
+                    .to_owned(),
+                assumed(&states::ASSUMES),
+            ],
+            citations: states::CITATIONS.iter().map(|&citation| *citation).collect(),
+        },
+        Entry {
+            code: INFLATED.to_owned(),
+            sort: "test",
+            title: INFLATED_TITLE.to_owned(),
+            text: vec![
+                "Sufficient, for all arrivals. Deadlines and periods are multiples of a tick d. If no job with the WCET \
+                 (ceil(C / d) + 1) d is late on ticks, no job of the set is late, whenever it arrives: moved down to \
+                 the tick, its release keeps all separations and the order of jobs, and a job that executes for longer \
+                 by what it was moved completes no earlier. Deadlines that are equal on ticks are broken in every way."
+                    .to_owned(),
+                "It covers what STATES covers, but for EDZL and, under EDF, affinities. It comes after all tests, with ticks \
+                 down to an eighth of the unit of deadlines and periods, as far as half of `--effort` allows."
                     .to_owned(),
                 assumed(&states::ASSUMES),
             ],
