@@ -21,13 +21,17 @@ use crate::tightest::tightest;
 use ask::ask;
 use bounds::bounds;
 use layland_analysis::Verdict;
-use layland_model::{JobOrder, Protocol, ScheduleRule, System, TaskMap};
+use layland_model::{JobOrder, Protocol, ScheduleRule, Step, System, TaskMap};
 use plan::Plan;
 use std::borrow::Cow;
 
 /// Returns advice for jobs with plain locks, whose holders are delayed by tasks of any priority.
-fn wants_protocol(rule: &ScheduleRule, spec: &str) -> Option<String> {
+fn wants_protocol(rule: &ScheduleRule, spec: &str, system: &System) -> Option<String> {
     let ScheduleRule::Locking(rule) = rule else { return None };
+    let is_lock = |step: &Step| matches!(step, Step::Lock(_));
+    if !system.tasks.values().any(|task| task.steps().iter().any(is_lock)) {
+        return None;
+    }
     if rule.protocol != Protocol::Plain || spec.contains("locks=") {
         return None;
     }
@@ -82,7 +86,7 @@ pub(crate) fn verdict<'a>(
         found.tightest = tightest(&found, system, options.digits);
     }
     if found.verdict == Verdict::Unknown {
-        if let Some(reason) = wants_protocol(&plan.rule, asked.spec) {
+        if let Some(reason) = wants_protocol(&plan.rule, asked.spec, system) {
             // Output shows the first reasons alone, and this one says what to do.
             found.reasons.insert(0, reason);
         }
