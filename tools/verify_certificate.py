@@ -425,9 +425,6 @@ def analysed_tasks(system, spec, form, answer, as_given):
             if form in ("p", "mixed"):
                 right &= len(cpus) == 1 and cpus <= task.allowed
                 right &= spec.option("fit", None) != "given" or len(task.allowed) == 1
-            elif form == "c" and "size" in spec.given:
-                size = int(spec.given["size"])
-                right &= cpus <= task.allowed and len(cpus) in (size, len(system.all) % size)
             else:
                 right &= cpus == whole_group
         need(right, f"task {task.name} may not be analysed with {one}")
@@ -440,20 +437,35 @@ def analysed_tasks(system, spec, form, answer, as_given):
     return tasks
 
 
+def group_of(system, spec, form, task, cpus):
+    """The CPUs that a task shares with others, which have these among them."""
+    if form in ("p", "mixed", "threads"):
+        return cpus
+    if form == "c" and "size" in spec.given:
+        size = int(spec.given["size"])
+        need(len(system.all) % size == 0, "the CPUs make no clusters of this size")
+        first = min(cpus) // size * size
+        group = frozenset(range(first, first + size))
+        need(group <= task.allowed, f"{task.name} may not use its whole cluster")
+        return group
+    return system.clusters[task.cluster] if form == "c" else task.allowed
+
+
 def in_time(system, spec, form, task, cpus, answer, as_given):
     """The task as CPUs of one speed see it, and the CPUs of its group that it may have (docs/certificates.md)."""
-    whole_group = system.clusters[task.cluster] if form == "c" else task.allowed
+    whole_group = group_of(system, spec, form, task, cpus)
     if not system.other_speeds:
         return task, whole_group
     need(not as_given, "speeds are not counted by this test")
+    if answer["decided_by"].startswith("U-"):
+        return task, whole_group
     counted = ("g", "c", "p", "weak", "strong", "hpa", "mixed", "threads")
     need(form in counted, "speeds are not counted under this policy")
     need(not system.changes, "requests may change the speed of a task")
     # Sections would be executed at the speeds of other CPUs.
     need(spec.option("locks", None) != "dpcp", "the verifier does not know the speeds of homes")
     slowest = min(system.speeds[cpu] for cpu in cpus)
-    group = cpus if form in ("p", "mixed", "threads") or "size" in spec.given else whole_group
-    if len({system.speeds[cpu] for cpu in group}) > 1:
+    if len({system.speeds[cpu] for cpu in whole_group}) > 1:
         # A job is done no later than if every CPU were as slow as the slowest of those that it may get.
         need(answer["verdict"] == "yes" and not system.costs, "CPUs of different speeds have no exact test")
         need(form in ("g", "c") and spec.name not in FAIR, "other rules move jobs to slow CPUs")
@@ -601,11 +613,11 @@ def priority(order):
     return lambda task: (key(task), task.rank, task.at)
 
 
-def sporadic(system, tasks, jitter=False, constrained=True, implicit=False, budget=False, fits=True):
+def sporadic(system, tasks, jitter=False, constrained=True, implicit=False, budget=False, fits=True, uniform=False):
     """The assumptions of most tests."""
     need(not system.changes, "requests are not analysed")
     for task in tasks:
-        counted = min(system.speeds[cpu] for cpu in task.cpus) == task.speed
+        counted = uniform or min(system.speeds[cpu] for cpu in task.cpus) == task.speed
         need(counted, f"the speeds of the CPUs of {task.name} are not counted")
         need(task.kind != "self-suspending", f"{task.name} suspends itself")
         need(all(b - a >= task.T for a, b in zip(task.times, task.times[1:])), f"{task.name} comes too early")
@@ -613,7 +625,7 @@ def sporadic(system, tasks, jitter=False, constrained=True, implicit=False, budg
         need(jitter or task.J == 0, f"{task.name} has jitter")
         need(not constrained or task.D <= task.T, f"{task.name} has a deadline beyond its period")
         need(not implicit or task.D == task.T, f"{task.name} has a deadline that is not its period")
-        need(not fits or task.C <= task.D, f"{task.name} does not fit")
+        need(not fits or uniform or task.C <= task.D, f"{task.name} does not fit")
 
 
 def together(tasks):
@@ -1235,6 +1247,138 @@ def carried(tasks, k, t, m):
     return total + sum(sorted(more, reverse=True)[: m - 1])
 
 
+# ---- CPUs of different speeds ---------------------------------------------------------------------------------------
+
+
+class Fastest:
+    """The fastest CPUs of a group, alone: what is slower makes no job later."""
+
+    def __init__(self, system, cpus, whole_group):
+        need(cpus and cpus <= whole_group, "these CPUs are not in the group")
+        self.speeds = sorted((system.speeds[cpu] for cpu in cpus), reverse=True)
+        need(all(system.speeds[cpu] <= self.speeds[-1] for cpu in whole_group - cpus), "other CPUs are faster")
+        self.first, self.all = self.speeds[0], sum(self.speeds)
+        self.slack = max(sum(self.speeds[at + 1 :]) / speed for at, speed in enumerate(self.speeds))
+        self.grain = Fraction(1, lcm(*(speed.denominator for speed in self.speeds)))
+
+    def taken(self, task):
+        """The WCET with what a job wastes in the nanosecond in which it ends."""
+        return task.C + self.first - self.grain
+
+
+def on_the_fastest(system, proof, groups, kind, condition):
+    """A condition about each group, on some of its fastest CPUs."""
+    need(proof["kind"] == "parts", "evidence in parts was expected")
+    need(len(proof["parts"]) == len(groups), "each group of CPUs needs one part")
+    for whole_group, tasks in groups.items():
+        found = [part for part in proof["parts"] if frozenset(part["cpus"]) <= whole_group]
+        need(len(found) == 1 and found[0]["evidence"] == kind, f"{kind} were expected")
+        (part,) = found
+        need(sorted(part["tasks"]) == sorted(task.name for task in tasks), "these tasks are not on these CPUs")
+        condition(Fastest(system, frozenset(part["cpus"]), whole_group), tasks, part["items"])
+
+
+def u_gfb(cpus, tasks, items):
+    need(not items, "there is nothing else to show")
+    densities = [cpus.taken(task) / task.D for task in tasks]
+    need(sum(densities) <= cpus.all - cpus.slack * max(densities), "the densities are too much")
+
+
+def u_bcl(cpus, tasks, items):
+    need(not items, "there is nothing else to show")
+    for k in tasks:
+        others = 0
+        for i in tasks:
+            if i is not k:
+                jobs = max(0, (k.D - i.D) // i.T + 1)
+                carried = min(cpus.taken(i), cpus.first * max(0, k.D - jobs * i.T))
+                others += min(jobs * cpus.taken(i) + carried, cpus.first * k.D)
+        need(others <= cpus.all * k.D - (cpus.slack + 1) * k.C, f"{k.name} may get too little")
+
+
+def u_load(cpus, tasks, items):
+    need(not items, "there is nothing else to show")
+    widest = max(cpus.taken(task) / task.D for task in tasks)
+    mu = cpus.all - cpus.slack * widest
+    need(mu > 0, "a task is too dense")
+    busy = max(k for k in range(len(cpus.speeds) + 1) if k == 0 or sum(cpus.speeds[:k]) < mu)
+    bound = mu - busy * widest
+    load = sum(cpus.taken(task) / task.T for task in tasks)
+    need(load <= bound, "the load is too much")
+    if all(task.D >= task.T for task in tasks):
+        return
+    asked = lambda t: sum(max(0, (t - task.D) // task.T + 1) * cpus.taken(task) for task in tasks) / bound
+    lead = sum(max(0, task.T - task.D) * cpus.taken(task) / task.T for task in tasks)
+    if load < bound:
+        return below(asked, lead, bound - load)
+    # The demand grows by as much as the bound in each hyperperiod.
+    below(asked, Fraction(lcm(*(task.T for task in tasks)) + max(task.D for task in tasks)), Fraction(1))
+
+
+def u_bar(cpus, tasks, items):
+    """The demand and the bound are straight between two lengths at which a term changes, but for the largest of the terms,
+    which is convex: so it is enough to look at those lengths, and at the whole ones beside them."""
+    need(not items, "there is nothing else to show")
+    total = sum(cpus.taken(task) / task.T for task in tasks)
+    need(total < cpus.all, "the load leaves no room")
+    everything = sum(cpus.taken(task) for task in tasks)
+    carried = sum(sorted((cpus.taken(task) for task in tasks), reverse=True)[: len(cpus.speeds) - 1])
+    looked = 0
+    for k in tasks:
+        horizon = floor((everything + carried + (cpus.slack + 1) * k.C) / (cpus.all - total))
+        ends = {k.D, horizon}
+        for i in tasks:
+            takes = cpus.taken(i) / cpus.first
+            for job in range(horizon // i.T + 2):
+                at = (job * i.T, job * i.T + i.D, job * i.T + takes, job * takes, k.D + job * takes, job * i.T + i.D + takes)
+                ends.update(whole for one in at for whole in (floor(one), floor(one) + 1))
+                looked += 1
+                need(looked <= STEPS // 10, "the verifier gave up")
+        for L in ends:
+            if k.D <= L <= horizon:
+                need(u_asked(cpus, tasks, k, L) <= cpus.all * L - (cpus.slack + 1) * k.C, f"{k.name} may get too little")
+
+
+def u_asked(cpus, tasks, k, L):
+    asked, more = 0, []
+    for i in tasks:
+        C = cpus.taken(i)
+        own, most = (C, cpus.first * (L - i.D)) if i is k else (0, cpus.first * L)
+        plain = min(max(0, (L - i.D) // i.T + 1) * C - own, most)
+        body = (L // i.T) * C + min(C, cpus.first * (L % i.T)) - own
+        asked += plain
+        more.append(max(0, min(body, most) - plain))
+    return asked + sum(sorted(more, reverse=True)[: len(cpus.speeds) - 1])
+
+
+def u_rta(order):
+    """Response times under fixed priorities."""
+
+    def condition(cpus, tasks, items):
+        above = []
+        for k, item in zip(by_name(tasks, items, sorted(tasks, key=priority(order))), items):
+            need(len(item["lengths_ns"]) == 1, "each task has one response time")
+            (x,) = item["lengths_ns"]
+            asked, more = 0, []
+            for i, R in above:
+                plain = min(u_body(cpus, i, Fraction(x)), cpus.first * x)
+                reach = x + R - cpus.taken(i) / cpus.first
+                carries = min(u_body(cpus, i, reach), cpus.first * x) if reach > 0 else 0
+                asked += plain
+                more.append(max(0, carries - plain))
+            asked += sum(sorted(more, reverse=True)[: len(cpus.speeds) - 1])
+            need(asked + (cpus.slack + 1) * k.C <= cpus.all * x, f"{k.name} may respond later than {x} ns")
+            need(x <= k.D, f"{k.name} may be late")
+            above.append((k, x))
+
+    return condition
+
+
+def u_body(cpus, i, length):
+    """What jobs of a task take in an interval that begins with one of them."""
+    return (length // i.T) * cpus.taken(i) + min(cpus.taken(i), cpus.first * (length % i.T))
+
+
 def rates(proof, system, tasks):
     """RUN and QPS: a rate for each task, enough for it in windows on a grid, and their sum."""
     (_, tasks, items) = parts(proof, {system.all: tasks}, "rates")[0]
@@ -1287,6 +1431,8 @@ def too_much(system, found):
     else:
         need(all(task.comes_for_ever() for task in system.tasks), "tasks end")
         right = (sum(task.u for task in system.tasks), sum(system.speeds.values()))
+        if one["interval_ns"] is not None:
+            return too_much_in(system, one)
         if one["cpus"] is not None:
             # The largest tasks, and as many of the fastest CPUs: a job runs on one at a time.
             count = len(one["cpus"])
@@ -1295,6 +1441,22 @@ def too_much(system, found):
             right = (sum(largest), sum(sorted(system.speeds.values(), reverse=True)[:count]))
     claimed = (Fraction(one["value"]), Fraction(one["bound"]))
     need(claimed in (right, in_whole_times(system, one)), "other numbers are right")
+    need(claimed[0] > claimed[1], "it is not too much")
+
+
+def too_much_in(system, one):
+    """CAPACITY: the largest demands in an interval are more than as many CPUs of a cluster do, or all are more than all do."""
+    t, cpus = one["interval_ns"], frozenset(one["cpus"])
+    at, cluster = next(((at, cluster) for at, cluster in enumerate(system.clusters) if cpus <= cluster), (None, cpus))
+    tasks = [task for task in system.tasks if task.cluster == at]
+    need(tasks and cpus and t > 0, "there are no such tasks")
+    need(not system.homes and all(task.allowed <= cluster for task in tasks), "tasks may use other CPUs")
+    need(together(tasks) and all(task.J == 0 for task in tasks), "the tasks may not come together")
+    count = len(tasks) if cpus == cluster else len(cpus)
+    demands = sorted((max(0, (t - task.D) // task.T + 1) * task.C for task in tasks), reverse=True)
+    fastest = sorted((system.speeds[cpu] for cpu in cluster), reverse=True)[: len(cpus)]
+    claimed = (Fraction(one["value"]), Fraction(one["bound"]))
+    need(claimed == (sum(demands[:count]), sum(fastest) * t), "other numbers are right")
     need(claimed[0] > claimed[1], "it is not too much")
 
 
@@ -1578,6 +1740,18 @@ def verify(system, answer):
         need(not system.costs, "overheads are not analysed")
         sporadic(system, tasks)
         return locking(comparisons(proof), system, groups, spec, test)
+    if test.startswith("U-"):
+        need(spec.name == f"{form}-{order}" and form in ("g", "c"), "the test is about another policy")
+        need(not system.costs, "overheads are not analysed")
+        need(spec.option("place", "greedy") == "greedy", "the fastest CPUs may be idle")
+        need(spec.option("tie", "rank") == "rank", "a running job keeps its CPU among equals")
+        sporadic(system, tasks, uniform=True)
+        if name == "U-RTA-LC":
+            need(order == of_order.lower(), "the test is about another policy")
+            return on_the_fastest(system, proof, groups, "busy periods", u_rta(order))
+        conditions = {"U-GFB": u_gfb, "U-BCL": u_bcl, "U-LOAD": u_load, "U-BAR": u_bar}
+        need(order == "edf" and test in conditions, f"the verifier does not know {test}")
+        return on_the_fastest(system, proof, groups, "points", conditions[test])
     sporadic(system, tasks, constrained=test != "LOAD")
     if name in ("BCL", "BERTOGNA", "GUAN"):
         need(order == of_order.lower(), "the test is about another policy")

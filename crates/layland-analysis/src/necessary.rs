@@ -12,6 +12,7 @@
 
 use crate::group::weaken_if_finite;
 use crate::sporadic::{SHIFT, fixed};
+use crate::uniform::demand::too_much_demand;
 use crate::{
     Assumption, Certify, Decide, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
     Subject, Verdict,
@@ -107,6 +108,9 @@ fn as_it_is(system: &System) -> Finding {
         weaken_if_finite(system, &mut finding);
         return finding;
     }
+    if let (false, true, Some(reason)) = (is_unit_speed, holds, too_much_demand(system)) {
+        return Finding::new(Verdict::No, reason);
+    }
     let mut finding =
         Finding::new(crate::TestKind::Necessary.verdict(holds), load(sum, capacity, holds));
     weaken_if_finite(system, &mut finding);
@@ -126,11 +130,13 @@ fn above_level(system: &System) -> Option<Reason> {
         sum = &sum + utilization;
         capacity = &capacity + &speeds[cpu].rate();
         if sum > capacity {
-            let fastest = cpus[..=at].iter().copied().collect();
-            return Some(Reason::LargestUtilizations {
-                cpus: fastest,
-                value: sum,
-                bound: capacity,
+            let (value, bound) = (Quantity::Number(sum), Quantity::Number(capacity));
+            return Some(Reason::Largest {
+                count: at + 1,
+                interval: None,
+                cpus: cpus[..=at].iter().copied().collect(),
+                value,
+                bound,
             });
         }
     }

@@ -112,7 +112,7 @@ impl SchedulabilityTest {
 fn shows(reason: &Reason) -> bool {
     match reason {
         Reason::Compared(_)
-        | Reason::LargestUtilizations { .. }
+        | Reason::Largest { .. }
         | Reason::NoBound(..)
         | Reason::NoneCanBeLowest(_) => true,
         Reason::Partition(_)

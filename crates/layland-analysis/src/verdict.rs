@@ -215,15 +215,19 @@ pub enum Reason {
     Compared(Box<Comparison>),
     /// A partition that works.
     Partition(TaskMap<CpuId>),
-    /// The largest utilizations, one for each of these CPUs, sum to more than the speeds of these, the
-    /// fastest CPUs.
-    LargestUtilizations {
+    /// The largest utilizations sum to more than the speeds of as many CPUs, the fastest ones; or the
+    /// largest demands in an interval to more than these CPUs do in it.
+    Largest {
+        /// The number of tasks.
+        count: usize,
+        /// The length of the interval.
+        interval: Option<Duration>,
         /// The CPUs.
         cpus: CpuSet,
-        /// The sum of the utilizations.
-        value: Rate,
-        /// The sum of the speeds.
-        bound: Rate,
+        /// The sum of the utilizations or demands.
+        value: Quantity,
+        /// The sum of the speeds, or the work of the CPUs.
+        bound: Quantity,
     },
     /// Tasks fit onto CPUs, some of them in pieces.
     Split(TaskMap<Vec<Piece>>),
@@ -347,16 +351,27 @@ impl Reason {
                 text += &bound;
                 text
             }
-            Reason::LargestUtilizations { cpus, value, bound } => {
-                let (value, bound) = shown::numbers((value, bound), digits);
-                match cpus.len() {
-                    1 => format!(
+            Reason::Largest { count, interval, cpus, value, bound } => {
+                let (value, bound) = value.pair(bound, digits);
+                match (interval, count) {
+                    (None, 1) => format!(
                         "the largest utilization is {value}, not within {bound}, the highest speed"
                     ),
-                    count => format!(
+                    (None, count) => format!(
                         "the {count} largest utilizations sum to {value}, not within {bound}, the sum of the {count} \
                          highest speeds"
                     ),
+                    (Some(interval), count) => {
+                        let what = if *count == 1 {
+                            "the largest demand".to_owned()
+                        } else {
+                            format!("the sum of the {count} largest demands")
+                        };
+                        let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+                        format!(
+                            "{what} in {interval:#} is {value}, not within {bound}, the work of {word} {cpus}"
+                        )
+                    }
                 }
             }
             Reason::Partition(cpu_of) => {
@@ -432,7 +447,7 @@ impl Reason {
         match self {
             Reason::Compared(comparison) => (comparison.scope.task, comparison.scope.cpus.as_ref()),
             Reason::DoesNotFit(task, cpus) => (Some(*task), Some(cpus)),
-            Reason::LargestUtilizations { cpus, .. } => (None, Some(cpus)),
+            Reason::Largest { cpus, .. } => (None, Some(cpus)),
             Reason::NoBound(task, _) | Reason::MayBeLate(task) => (Some(*task), None),
             Reason::NoneCanBeLowest(tasks) => (tasks.last().copied(), None),
             Reason::StaysLate(tasks) => (tasks.first().copied(), None),

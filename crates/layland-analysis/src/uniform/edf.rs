@@ -261,7 +261,7 @@ pub fn by_demand(tasks: &[Tau], cpus: &Uniform) -> OnUniform {
     let by_cycle = hyperperiod.map(|all| all + latest);
     let Some(until) = by_load.into_iter().chain(by_cycle).min() else { return OnUniform::GaveUp };
     let jobs: i128 = tasks.iter().map(|tau| tau.jobs_due(until)).sum();
-    if jobs > STEPS as i128 {
+    if jobs.saturating_mul(n as i128) > STEPS as i128 {
         return OnUniform::GaveUp;
     }
     let due =
@@ -269,16 +269,26 @@ pub fn by_demand(tasks: &[Tau], cpus: &Uniform) -> OnUniform {
     let mut lengths: Vec<i128> = tasks.iter().flat_map(due).collect();
     lengths.sort_unstable();
     lengths.dedup();
-    for t in lengths {
-        let mut demands: Vec<i128> = tasks.iter().map(|tau| tau.jobs_due(t) * tau.C).collect();
-        demands.sort_unstable_by(|a, b| b.cmp(a));
-        for &(k, limit) in &limits {
-            if demands[..k].iter().sum::<i128>() > limit * t {
-                return OnUniform::Fails { task: None, interval: Some(t) };
-            }
-        }
+    match lengths.into_iter().find(|&t| largest_demands(tasks, cpus, t).is_some()) {
+        Some(t) => OnUniform::Fails { task: None, interval: Some(t) },
+        None => OnUniform::Holds,
     }
-    OnUniform::Holds
+}
+
+/// Returns the number of tasks whose demands, the largest ones in an interval, exceed what as many CPUs do
+/// in it, or all of them if it is all tasks; with both amounts.
+pub(super) fn largest_demands(
+    tasks: &[Tau],
+    cpus: &Uniform,
+    t: i128,
+) -> Option<(usize, i128, i128)> {
+    let mut demands: Vec<i128> = tasks.iter().map(|tau| tau.jobs_due(t) * tau.C).collect();
+    demands.sort_unstable_by(|a, b| b.cmp(a));
+    let few = cpus.sums().skip(1).take(cpus.cpus() - 1).enumerate();
+    let few = few.map(|(at, sum)| (at + 1, sum)).take(tasks.len().saturating_sub(1));
+    few.chain([(tasks.len(), cpus.total())])
+        .map(|(k, limit)| (k, demands[..k].iter().sum::<i128>(), limit * t))
+        .find(|(_, demand, limit)| demand > limit)
 }
 
 /// Sorts numbers, the largest first.

@@ -34,12 +34,14 @@
 //! **Prefixes.** A CPU that is slower than all others never makes a job later. So what holds on the `k`
 //! fastest CPUs holds on all, and each test tries all `k`: first all CPUs, then 1, 2, and so on.
 
+pub(crate) mod demand;
 mod edf;
 mod fixed_priority;
 mod numbers;
 
 pub use edf::{OnUniform, bar, bcl, by_demand, gfb, load};
 pub use fixed_priority::responses;
+use numbers::fastest_first;
 pub use numbers::{Tau, Uniform};
 
 use crate::Assumption::{self, *};
@@ -49,11 +51,10 @@ use crate::ordered::{Analysis, ByOrder, by_order, given_last};
 use crate::test::ResponseBounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Certify, Citation, Decide, Finding, OrderedTest, Quantity, Reason, ResponseBound,
-    SchedulabilityTest, Scope, Subject, TestKind, Verdict,
+    Certify, Citation, Decide, Evidence, Finding, OrderedTest, Part, Quantity, Reason,
+    ResponseBound, SchedulabilityTest, Scope, Subject, TestKind, Verdict,
 };
-use layland_model::{Algorithm, CpuId, CpuSet, Duration, Order, System, Task, TaskMap};
-use std::cmp::Reverse;
+use layland_model::{Algorithm, CpuSet, Duration, Order, System, Task, TaskId, TaskMap};
 
 /// Funk, Goossens and Baruah 2001.
 pub const FUNK: Citation = Citation {
@@ -95,9 +96,6 @@ const ASSUMED: &[Assumption] = &[
 
 const EDF: Subject = Subject::Algorithms(&[Algorithm::FastestFirst(Order::Deadline)]);
 
-const UNVERIFIED: Certify =
-    Certify::Without("the verifier does not know tests for CPUs of different speeds");
-
 /// U-GFB, for each cluster.
 ///
 /// ```
@@ -115,24 +113,22 @@ pub const U_GFB: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: ASSUMED,
     citations: &[&FUNK],
-    certify: UNVERIFIED,
-    decide: Decide::by(|system| {
-        each_group(system, |tasks, cpus| {
-            let (sum, bound) = gfb(tasks, cpus);
-            if sum <= bound {
-                OnUniform::Holds
-            } else {
-                OnUniform::Fails { task: None, interval: None }
-            }
-        })
-    }),
+    certify: Certify::By(|system| each_part(system, by_densities)),
+    decide: Decide::by(|system| each_group(system, by_densities)),
 };
+
+/// The condition of U-GFB.
+fn by_densities(tasks: &[Tau], cpus: &Uniform) -> OnUniform {
+    let (sum, bound) = gfb(tasks, cpus);
+    if sum <= bound { OnUniform::Holds } else { OnUniform::Fails { task: None, interval: None } }
+}
 
 /// U-BCL, for each cluster.
 pub const U_BCL: SchedulabilityTest = SchedulabilityTest {
     name: "U-BCL",
     title: "interference test for global EDF on CPUs of different speeds",
     citations: &[&crate::global_edf::bcl::BERTOGNA],
+    certify: Certify::By(|system| each_part(system, bcl)),
     decide: Decide::by(|system| each_group(system, bcl)),
     ..U_GFB
 };
@@ -142,6 +138,7 @@ pub const U_LOAD: SchedulabilityTest = SchedulabilityTest {
     name: "U-LOAD",
     title: "load test for global EDF on CPUs of different speeds",
     citations: &[&BARUAH_GOOSSENS],
+    certify: Certify::By(|system| each_part(system, load)),
     decide: Decide::by(|system| each_group(system, load)),
     ..U_GFB
 };
@@ -151,6 +148,7 @@ pub const U_BAR: SchedulabilityTest = SchedulabilityTest {
     name: "U-BAR",
     title: "windows from an idle CPU on, for global EDF on CPUs of different speeds",
     citations: &[&crate::global_edf::bar::BARUAH_2007],
+    certify: Certify::By(|system| each_part(system, bar)),
     decide: Decide::by(|system| each_group(system, bar)),
     ..U_GFB
 };
@@ -166,16 +164,15 @@ pub const U_RTA_LC: OrderedTest = OrderedTest {
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<8>(ASSUMED, Priorities), ASSUMED),
     citations: &[&crate::global_fp::GUAN_2009],
-    certify: ByOrder::all(UNVERIFIED),
+    certify: ByOrder {
+        given: Certify::By(|system| each_pass(system, PriorityOrder::Given)),
+        rate_monotonic: Certify::By(|system| each_pass(system, PriorityOrder::RateMonotonic)),
+        deadline_monotonic: Certify::By(|system| {
+            each_pass(system, PriorityOrder::DeadlineMonotonic)
+        }),
+    },
     analysis: Analysis::Together(response_times),
 };
-
-/// The CPUs of a group, the fastest first.
-fn fastest_first(system: &System, cpus: &CpuSet) -> Vec<CpuId> {
-    let mut all: Vec<CpuId> = cpus.iter().collect();
-    all.sort_by_key(|&cpu| (Reverse(system.platform.speeds[cpu].rate()), cpu));
-    all
-}
 
 /// Returns all numbers of CPUs in the order in which tests try them.
 fn prefixes(most: usize) -> impl Iterator<Item = usize> {
@@ -212,6 +209,62 @@ fn each_group(system: &System, condition: fn(&[Tau], &Uniform) -> OnUniform) -> 
         };
         Finding::new(Verdict::Unknown, reason)
     }))
+}
+
+/// Returns, for each cluster with tasks, the fastest CPUs on which a condition holds. The verifier computes
+/// the condition on them itself, with all intervals, so that there is no other evidence.
+fn each_part(
+    system: &System,
+    condition: fn(&[Tau], &Uniform) -> OnUniform,
+) -> Result<Vec<Part>, &'static str> {
+    let of_group = |group: &Group<'_>| {
+        let cpus = fastest_first(system, &group.cpus);
+        let holds = |&k: &usize| {
+            let speeds = cpus[..k].iter().map(|&cpu| system.platform.speeds[cpu]);
+            let Some(uniform) = Uniform::new(speeds) else { return false };
+            let tasks = uniform.tasks(group.tasks());
+            tasks.is_some_and(|tasks| condition(&tasks, &uniform) == OnUniform::Holds)
+        };
+        let k = prefixes(cpus.len()).find(holds).ok_or(NOT_ACCEPTED)?;
+        Ok(Part {
+            cpus: cpus[..k].iter().copied().collect(),
+            tasks: group.tasks.iter().map(|&(id, _)| id).collect(),
+            evidence: Evidence::Points(Vec::new()),
+        })
+    };
+    let groups = Group::clusters(system);
+    groups.iter().filter(|group| !group.tasks.is_empty()).map(of_group).collect()
+}
+
+const NOT_ACCEPTED: &str = "the test does not accept the set";
+
+/// Returns, for each cluster with tasks, response times on some of its fastest CPUs. The tasks that have a
+/// bound in a pass are the highest ones, so that one pass has bounds of all.
+fn each_pass(system: &System, order: PriorityOrder) -> Result<Vec<Part>, &'static str> {
+    let of_group = |group: &Group<'_>| {
+        let sorted = order.sort(group);
+        let cpus = fastest_first(system, &group.cpus);
+        let pass = |k: usize| {
+            let speeds = cpus[..k].iter().map(|&cpu| system.platform.speeds[cpu]);
+            let uniform = Uniform::new(speeds)?;
+            let tasks = uniform.tasks(sorted.iter().map(|&(_, task)| task))?;
+            let bounds: Option<Vec<i64>> = responses(&tasks, &uniform, true).into_iter().collect();
+            let lengths = |bounds: Vec<i64>| {
+                let of =
+                    |(&(id, _), ns): (&(TaskId, &Task), i64)| (id, vec![Duration::from_ns(ns)]);
+                sorted.iter().zip(bounds).map(of).collect()
+            };
+            Some((k, lengths(bounds?)))
+        };
+        let (k, lengths) = prefixes(cpus.len()).find_map(pass).ok_or(NOT_ACCEPTED)?;
+        Ok(Part {
+            cpus: cpus[..k].iter().copied().collect(),
+            tasks: sorted.iter().map(|&(id, _)| id).collect(),
+            evidence: Evidence::BusyPeriods(lengths),
+        })
+    };
+    let groups = Group::clusters(system);
+    groups.iter().filter(|group| !group.tasks.is_empty()).map(of_group).collect()
 }
 
 /// Compares the densities, in work per time, with what the test by densities would allow.

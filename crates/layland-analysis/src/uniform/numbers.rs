@@ -4,8 +4,9 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
-use layland_model::{Rate, Speed, Task};
+use layland_model::{CpuId, CpuSet, Rate, Speed, System, Task};
 use num_integer::Integer;
+use std::cmp::Reverse;
 
 /// The limit on products of these numbers.
 const WIDEST: i128 = i128::MAX >> 6;
@@ -150,4 +151,11 @@ pub(super) fn largest(mut numbers: Vec<i128>, count: usize) -> i128 {
         numbers.truncate(count);
     }
     numbers.into_iter().sum()
+}
+
+/// The CPUs of a group, the fastest first.
+pub(super) fn fastest_first(system: &System, cpus: &CpuSet) -> Vec<CpuId> {
+    let mut all: Vec<CpuId> = cpus.iter().collect();
+    all.sort_by_key(|&cpu| (Reverse(system.platform.speeds[cpu].rate()), cpu));
+    all
 }

@@ -292,13 +292,16 @@ fn of_reason<'a>(reason: &Reason, system: &'a System) -> Vec<Compared<'a>> {
                 holds: *holds,
             }]
         }
-        Reason::LargestUtilizations { cpus: fastest, value, bound } => vec![Compared {
-            what: "the sum of the largest utilizations",
+        Reason::Largest { count: _, interval, cpus: fastest, value, bound } => vec![Compared {
+            what: match interval {
+                None => "the sum of the largest utilizations",
+                Some(_) => "the sum of the largest demands",
+            },
             task: None,
             cpus: Some(cpus(fastest)),
-            interval_ns: None,
-            value: Some(value.to_string()),
-            bound: Some(bound.to_string()),
+            interval_ns: interval.map(Duration::ns),
+            value: Some(value.exact().to_string()),
+            bound: Some(bound.exact().to_string()),
             holds: false,
         }],
         Reason::NoBound(task, _) => vec![late("the response time grows for ever", *task)],

@@ -120,6 +120,36 @@ pub(super) fn set(random: &mut Random) -> System {
     system
 }
 
+/// Draws a set of 2 to 7 tasks on 2 to 4 CPUs of different speeds, with up to three fifths of the load that
+/// the CPUs can do.
+pub(super) fn set_on_uniform_cpus(random: &mut Random) -> System {
+    let (cpus, count) = (random.between(2, 4), random.between(2, 7));
+    let rates = [(1, 1), (2, 3), (1, 2), (223, 500), (1, 10)].map(|(n, d)| Rate::new(n, d));
+    let speeds: Vec<&Rate> = (0..cpus).map(|_| &rates[random.below(5) as usize]).collect();
+    let capacity: Rate = speeds.iter().copied().cloned().sum();
+    // In thousandths of a CPU of speed 1.
+    let load = (&capacity * &Rate::whole(random.between(100, 600))).floor().unwrap_or(0);
+    let shares: Vec<i64> = (0..count).map(|_| random.between(1, 1000)).collect();
+    let all: i64 = shares.iter().sum();
+    let constrained = chance(random, 60);
+    let task = |(at, share): (usize, &i64)| {
+        let period = random.between(5, 100) * if chance(random, 60) { 1000 } else { 997 };
+        let wcet = (period * (load * share / all).min(1000) / 1000).max(1);
+        let mut task = Task::implicit(format!("t{at}"), Service::from_us(wcet), us(period));
+        if constrained {
+            task.deadline = us(random.between(wcet.max(period / 2), period));
+        }
+        task.priority = Some(random.between(1, 5));
+        task
+    };
+    let tasks = shares.iter().enumerate().map(task).collect();
+    let mut system = System::new(cpus as usize, tasks);
+    for (speed, rate) in system.platform.speeds.values_mut().zip(speeds) {
+        *speed = Speed::new(rate).expect("a small fraction");
+    }
+    system
+}
+
 /// The steps of jobs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepShape {

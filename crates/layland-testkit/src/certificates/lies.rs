@@ -4,7 +4,7 @@ mod forms;
 
 use forms::{changing, gives, of_form};
 use layland_gen::Random;
-use layland_model::{Service, Step, System};
+use layland_model::{Rate, Service, Speed, Step, System};
 use serde_json::{Value, json};
 
 /// The false part of a proof.
@@ -60,8 +60,10 @@ pub enum Lie {
     ForEver,
     /// A response time is below the WCET.
     BelowWcet,
-    /// The comparison is for CPUs that do not exist.
+    /// The comparison or the evidence is for CPUs that do not exist.
     OtherCpus,
+    /// Every CPU of the set is so slow that no job is done in time.
+    OtherSpeeds,
     /// A group of CPUs has no evidence.
     MissingPart,
     /// A task is in two groups.
@@ -80,7 +82,7 @@ pub enum Lie {
 
 impl Lie {
     /// All kinds.
-    pub const ALL: [Lie; 33] = [
+    pub const ALL: [Lie; 34] = [
         Lie::OtherVerdict,
         Lie::OtherPolicy,
         Lie::OtherSet,
@@ -107,6 +109,7 @@ impl Lie {
         Lie::ForEver,
         Lie::BelowWcet,
         Lie::OtherCpus,
+        Lie::OtherSpeeds,
         Lie::MissingPart,
         Lie::TwoGroups,
         Lie::MissingLevel,
@@ -203,6 +206,10 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         // The rest of the deadline is not enough for the WCET.
         task.blocking_time = task.deadline;
         found.push((Lie::Blocked, blocked, answer.clone()));
+        let mut slow = system.clone();
+        let speed = Speed::new(&Rate::new(1, 1_000_000)).expect("a small fraction");
+        slow.platform.speeds.values_mut().for_each(|of_cpu| *of_cpu = speed);
+        found.push((Lie::OtherSpeeds, slow, answer.clone()));
     }
     found
 }
@@ -355,6 +362,11 @@ fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell
             (items.len() > 1).then(|| items.swap(0, 1))
         });
     }
+    let counts_fastest =
+        |answer: &Value| answer["decided_by"].as_str().is_some_and(|test| test.starts_with("U-"));
+    lie(Lie::OtherCpus, &mut |answer| {
+        counts_fastest(answer).then(|| answer["proof"]["parts"][at]["cpus"] = json!([4095]))
+    });
     lie(Lie::MissingPart, &mut |answer| {
         answer["proof"]["parts"].as_array_mut()?.remove(at);
         Some(())

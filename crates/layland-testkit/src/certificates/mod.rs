@@ -11,7 +11,7 @@ mod lies;
 
 pub use lies::{Lie, lies};
 
-use draw::{set, set_with_steps};
+use draw::{set, set_on_uniform_cpus, set_with_steps};
 use layland_config::to_toml;
 use layland_gen::Random;
 use layland_model::System;
@@ -74,6 +74,22 @@ const WITH_OPTIONS: [&str; 40] = [
     "amc:own_overrun=cut",
     "rms:fit=wf",
     "llf:quantum=2ms",
+];
+
+/// The number of sets for each additional set whose CPUs have different speeds.
+const SPEEDS_EACH: u64 = 4;
+
+/// Policies with tests for CPUs of different speeds.
+const ON_UNIFORM: [&str; 9] = [
+    "g-edf",
+    "g-rm",
+    "g-dm",
+    "g-fp",
+    "c-edf",
+    "c-edf:size=2",
+    "c-dm",
+    "g-edf:place=locality",
+    "g-edf:tie=running",
 ];
 
 /// The function that draws a set.
@@ -178,10 +194,12 @@ pub fn verify(
     let mut verifier = Verifier::start(verifier)?;
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let with_options = WITH_OPTIONS.map(str::to_owned).to_vec();
-    let kinds: [(Draw, u64, Vec<String>); 3] = [
+    let on_uniform = ON_UNIFORM.map(str::to_owned).to_vec();
+    let kinds: [(Draw, u64, Vec<String>); 4] = [
         (set, sets, Vec::new()),
         (set_with_steps, sets.div_ceil(STEPS_EACH), locking_policies()),
         (set, sets.div_ceil(OPTIONS_EACH), with_options),
+        (set_on_uniform_cpus, sets.div_ceil(SPEEDS_EACH), on_uniform),
     ];
     for (at, (draw, sets, policies)) in kinds.into_iter().enumerate() {
         // Use other sets than those without options.

@@ -1,11 +1,11 @@
 //! CPUs of different speeds that share tasks: the tests are sound, and the placement has the properties
 //! that their proofs need.
 
-use layland_analysis::Verdict;
+use layland_analysis::{Reason, Verdict, necessary};
 use layland_guarantee::{AssessOptions, Bound, assess};
 use layland_model::{
-    Behaviour, CpuId, Duration, OnMiss, Platform, Rate, Separation, Service, Speed, System, TaskId,
-    Time,
+    Behaviour, CpuId, Duration, OnMiss, Platform, Rate, Separation, Service, Speed, System, Task,
+    TaskId, Time,
 };
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::cases::on_random;
@@ -153,6 +153,54 @@ fn each_test_alone_is_sound() {
     });
     let counts = counts.into_inner();
     assert!(counts.len() == 5 && counts.values().all(|&count| count > 50), "{counts:?}");
+}
+
+/// Where CAPACITY says *no* by the demand in an interval, a job is late when all tasks come together, and
+/// the verifier's count agrees.
+#[test]
+fn too_much_demand_is_late() {
+    let kinds = std::cell::RefCell::new([0u32; 2]);
+    // A fast CPU and slow ones, and tasks of which each alone fits the fast one.
+    let task = (20i64..101, 2i64..20, 0i64..30);
+    let draws = (2i64..9, 1i64..3, 2usize..5, prop::collection::vec(task, 2..6));
+    on_random(2_000, 200, draws, |(fast, slow, cpus, tasks)| {
+        let tasks = tasks.into_iter().enumerate().map(|(at, (share, deadline, more))| {
+            let wcet = Service::from_ns((deadline * fast * share / 100).max(1));
+            let period = Duration::from_ns(deadline + more);
+            let deadline = Duration::from_ns(deadline);
+            Task { deadline, ..Task::implicit(format!("t{at}"), wcet, period) }
+        });
+        let speeds: Speeds = (0..4).map(|at| (if at == 0 { fast } else { slow }, 1)).collect();
+        let system = with_speeds(System::new(cpus, tasks.collect()), &speeds);
+        let finding = necessary::TEST.run(&system).unwrap();
+        let Some(Reason::Largest { interval, count, cpus, value, bound }) = finding.reasons.first()
+        else {
+            return Ok(false);
+        };
+        prop_assert_eq!(finding.verdict, Verdict::No);
+        kinds.borrow_mut()[usize::from(interval.is_some())] += 1;
+        let Some(t) = *interval else { return Ok(true) };
+        // Each job by itself, each CPU nanosecond by nanosecond.
+        let demand = |task: &Task| {
+            let due = |job: &i64| job * task.period.ns() + task.deadline.ns() <= t.ns();
+            (0..).take_while(due).count() as i64 * task.own_wcet().ns()
+        };
+        let mut demands: Vec<i64> = system.tasks.values().map(demand).collect();
+        demands.sort_unstable_by_key(|&demand| std::cmp::Reverse(demand));
+        let sum: i64 = demands[..*count].iter().sum();
+        let rates = cpus.iter().map(|cpu| system.platform.speeds[cpu].rate());
+        let work = &rates.sum::<Rate>() * &Rate::whole(t.ns());
+        prop_assert_eq!((&*value.exact(), &*bound.exact()), (&Rate::whole(sum), &work));
+        prop_assert!(Rate::whole(sum) > work);
+        for spec in ["g-edf", "g-dm", "g-edf:place=locality"] {
+            let late = |record: &layland_trace::JobRecord| record.missed(Time::ZERO + t);
+            let trace = run(spec, &system, 0, t.ns() + 1);
+            prop_assert!(trace.jobs.iter().any(late), "{spec}: {system:?}");
+        }
+        Ok(true)
+    });
+    let [by_level, by_demand] = kinds.into_inner();
+    assert!(by_level > 50 && by_demand > 50, "{by_level} by level, {by_demand} by demand");
 }
 
 /// Shorter jobs, and more CPUs that are slower than all others, make no job later.

@@ -49,7 +49,7 @@ fn proofs_are_valid_and_lies_are_not() {
     let tests =
         ["yes QPA", "yes RTA-RM", "no RTA-DM", "yes GFB", "yes BCL-DM", "yes AMC-RT", "no WITNESS"];
     assert!(tests.iter().all(|test| found.valid.contains_key(*test)), "{found:#?}");
-    for begins in ["yes PIP-RTA", "yes PCP-RTA", "yes SUSP-"] {
+    for begins in ["yes PIP-RTA", "yes PCP-RTA", "yes SUSP-", "yes U-GFB", "yes U-RTA-LC-"] {
         assert!(found.valid.keys().any(|test| test.starts_with(begins)), "{begins}: {found:#?}");
     }
     assert!(found.refused.contains_key(&Lie::OtherProtocol), "{:?}", found.refused);

@@ -105,6 +105,12 @@ pub(super) fn changing(
             found.push("tie=running");
         }
     }
+    if test.starts_with("U-") {
+        found.push("place=locality");
+        if order == "edf" {
+            found.push("tie=running");
+        }
+    }
     if form == "c" && is_wide {
         found.push("size=1");
     }
