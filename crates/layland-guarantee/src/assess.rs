@@ -6,6 +6,7 @@ use crate::margin::margin;
 use crate::memo::{Known, Memo};
 use crate::options::AssessOptions;
 use crate::search;
+use crate::sensitivity::sensitivity;
 use crate::stated::Stated;
 use crate::ticks;
 use crate::timed::in_time;
@@ -60,6 +61,9 @@ impl<'a> Assessor<'a> {
         let mut found = verdict(&policy, Cow::Borrowed(*system), options, None);
         if options.wanted.more.has_margin() && found.refused.is_none() {
             found.margin = margin(&policy, system, options, found.verdict);
+        }
+        if options.wanted.limits && found.refused.is_none() {
+            found.sensitivity = sensitivity(registry, &policy, system, options, found.verdict);
         }
         if found.refused.is_none() {
             found.without_affinities = affinities::verdict_without(&policy, system, options);

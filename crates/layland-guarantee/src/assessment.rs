@@ -5,7 +5,7 @@ use crate::search::Witness;
 use crate::stated::Stated;
 use layland_analysis::overheads::Inflation;
 use layland_analysis::{SchedulabilityTest, Subject, TestKind, Verdict};
-use layland_model::{Assigned, CpuSet, Duration, Rate, Task, TaskId, TaskMap};
+use layland_model::{Assigned, CpuId, CpuSet, Duration, Rate, Service, Task, TaskId, TaskMap};
 use layland_policy::{RefusalKind, SystemRefusal};
 use std::sync::Arc;
 
@@ -93,6 +93,8 @@ pub struct Assessment {
     pub inflation: Option<TaskMap<Inflation>>,
     /// The possible growth of all WCETs, if it was requested and the policy accepts the system.
     pub margin: Option<Margin>,
+    /// The limits of each task and CPU, if they were requested and the policy accepts the system.
+    pub sensitivity: Option<Sensitivity>,
     /// The proof of the answer, if it was requested and the policy accepts the system.
     pub proven: Option<Proven>,
     /// The verdict of the tests if every task could use its whole cluster. None if every task can, if
@@ -142,6 +144,57 @@ pub struct Margin {
     /// larger WCETs: for example, with tasks on other CPUs. The system that runs is then another
     /// one.
     pub decided_anew: Option<i64>,
+}
+
+/// The limits under one policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sensitivity {
+    /// The limits of each task.
+    pub tasks: TaskMap<Limits>,
+    /// The CPUs that have tasks of their own, where the policy assigns each task to one.
+    pub cpus: Vec<CpuLimit>,
+    /// True if beyond each limit a deadline is missed where jobs may come at any distance from each other.
+    /// Otherwise a test refuses the next value, and others beyond may be accepted.
+    pub is_exact: bool,
+}
+
+/// The limits of a task. `None` where no value is accepted, or the number means nothing for the task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest WCET, in time on the CPUs of the task. `None` also where they have different speeds.
+    pub wcet: Option<Duration>,
+    /// The largest WCET, in work: [`Limits::wcet`] times the speed, rounded down.
+    pub work: Option<Service>,
+    /// The least deadline.
+    pub deadline: Option<Duration>,
+    /// The least period.
+    pub period: Option<Duration>,
+    /// The largest release jitter.
+    pub jitter: Option<Duration>,
+}
+
+/// The limit of a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuLimit {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// The largest factor by which the WCETs of its tasks can be multiplied, in thousandths; 0 if none is
+    /// accepted.
+    pub thousandths: i64,
+    /// Its speed.
+    pub speed: Rate,
+}
+
+impl CpuLimit {
+    /// Returns the factor.
+    pub fn factor(&self) -> Rate {
+        Rate::new(self.thousandths, UNIT)
+    }
+
+    /// Returns the speed that the CPU needs for the WCETs as they are; `None` if no factor is accepted.
+    pub fn least_speed(&self) -> Option<Rate> {
+        (self.thousandths > 0).then(|| &self.speed / &self.factor())
+    }
 }
 
 /// The obstacle to a further growth of WCETs.

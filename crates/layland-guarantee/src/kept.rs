@@ -65,6 +65,11 @@ impl<'s> Kept<'s> {
         Some(Kept { system, algorithm, rule, options, tree, orders })
     }
 
+    /// Returns the rule with these decisions.
+    pub(crate) fn rule(&self) -> &ScheduleRule {
+        &self.rule
+    }
+
     /// Returns true if other WCETs could lead to other decisions.
     pub(crate) fn may_differ(&self) -> bool {
         let system = self.system;

@@ -12,8 +12,9 @@
 //! 5. each task gets its smallest response or tardiness bound;
 //! 6. on request, the [`Margin`] is computed: the factor by which all WCETs of that system could
 //!    grow;
-//! 7. if tasks have affinities, the verdict without them shows what they cost;
-//! 8. where no test decides, a search looks for a run that misses, or for the proof that there is
+//! 7. on request, the [`Sensitivity`]: the limits of each task and CPU;
+//! 8. if tasks have affinities, the verdict without them shows what they cost;
+//! 9. where no test decides, a search looks for a run that misses, or for the proof that there is
 //!    none ([`search`]), with an effort that the caller states ([`Effort`]).
 //!
 //! ```
@@ -48,6 +49,7 @@ mod placed;
 mod proven;
 pub mod search;
 mod seen;
+mod sensitivity;
 mod shown;
 mod stated;
 mod ticks;
@@ -58,7 +60,7 @@ mod views;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
 pub use assess::{Assessor, assess};
-pub use assessment::{Assessment, Bound, Margin, Said, Stop};
+pub use assessment::{Assessment, Bound, CpuLimit, Limits, Margin, Said, Sensitivity, Stop};
 pub use chains::{ChainBound, chain_bounds};
 pub use margin::{scaled, verdict_at};
 pub use options::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};

@@ -1,14 +1,15 @@
 //! The distance to the limit: the factor by which all WCETs could grow, or would have to shrink.
 
 use crate::assessment::{Margin, Stop, UNIT};
-use crate::kept::{Kept, between, late_first};
+use crate::kept::{Kept, between, grown, late_first};
 use crate::memo::Memo;
-use crate::options::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
+use crate::options::{AssessOptions, BoundsBy, Effort, Findings, Wanted};
 use crate::placed::placed;
 use crate::verdict::{Asked, verdict};
 use layland_analysis::{Reason, Verdict};
 use layland_model::{
-    CpuSet, JobOrder, Preemption, Rate, ScheduleRule, Service, Step, System, TIME_LIMIT,
+    CpuSet, Duration, ExecutionModel, JobOrder, Preemption, Rate, ScheduleRule, Service, Step,
+    System, Task,
 };
 use layland_policy::{BuildError, Registry};
 use std::borrow::Cow;
@@ -89,7 +90,7 @@ fn stop(
     kept: &Kept<'_>,
     by: Option<&'static str>,
 ) -> Stop {
-    let wanted = Wanted { findings: Findings::All, bounds: BoundsBy::Nobody, more: More::Nothing };
+    let wanted = Wanted { findings: Findings::All, bounds: BoundsBy::Nobody, ..Wanted::default() };
     let tests = by.map_or_else(|| options.tests.clone(), |by| vec![by.to_owned()]);
     let options = AssessOptions { tests, wanted, ..options.clone() };
     let found = verdict(policy, Cow::Owned(next.clone()), &options, Some(kept));
@@ -134,6 +135,38 @@ fn stop(
     Stop { task, cpus, test: by, reason: reason.describe(next) }
 }
 
+/// Multiplies the WCETs, budgets and execution times of a task by `by / of`, rounded up, with its segments
+/// and steps. Floating regions and suspensions stay.
+pub(crate) fn grow(task: &mut Task, by: i64, of: i64) {
+    let scale = |c: &mut Service| *c = Service::from_ns(grown(c.ns(), by, of));
+    let before = task.own_wcet();
+    task.wcet.iter_mut().for_each(scale);
+    if let Some(steps) = &task.steps {
+        let steps = scaled_steps(steps, scale);
+        let level = task.criticality.level().min(task.wcet.len() - 1);
+        task.wcet[level] = steps.iter().filter_map(executes).sum();
+        task.steps = Some(steps);
+    }
+    let after = task.own_wcet();
+    if let Preemption::Between(segments) = &mut task.preemption {
+        between(segments, before, after);
+    }
+    task.budget.iter_mut().for_each(scale);
+    match &mut task.execution {
+        ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => {}
+        ExecutionModel::Uniform { min, max } => [min, max].into_iter().for_each(scale),
+        ExecutionModel::Discrete(values) => values.iter_mut().for_each(|(c, _)| scale(c)),
+        ExecutionModel::List(values) => values.iter_mut().for_each(scale),
+    }
+}
+
+/// Multiplies a task by this many thousandths, with its blocking time: jobs of lower priority execute for
+/// longer, too.
+pub(crate) fn scale(task: &mut Task, thousandths: i64) {
+    grow(task, thousandths, UNIT);
+    task.blocking_time = Duration::from_ns(grown(task.blocking_time.ns(), thousandths, UNIT));
+}
+
 /// Scales the executions of the steps. Suspensions keep their length: they use no CPU.
 fn scaled_steps(steps: &[Step], scale: impl Fn(&mut Service)) -> Arc<[Step]> {
     let of_step = |step: &Step| match *step {
@@ -157,37 +190,7 @@ fn executes(step: &Step) -> Option<Service> {
 /// thousandths, rounded up. Segments, steps and blocking times of jobs grow with them; floating
 /// regions and suspensions do not.
 pub fn scaled(system: &System, thousandths: i64) -> System {
-    use layland_model::ExecutionModel;
-    let scale = |c: &mut Service| {
-        let ns = i128::from(c.ns()) * i128::from(thousandths);
-        let up = (ns + i128::from(UNIT) - 1) / i128::from(UNIT);
-        *c = Service::from_ns(i64::try_from(up).unwrap_or(TIME_LIMIT).min(TIME_LIMIT));
-    };
     let mut scaled = system.clone();
-    for task in scaled.tasks.values_mut() {
-        let before = task.own_wcet();
-        task.wcet.iter_mut().for_each(scale);
-        if let Some(steps) = &task.steps {
-            let steps = scaled_steps(steps, scale);
-            let level = task.criticality.level().min(task.wcet.len() - 1);
-            task.wcet[level] = steps.iter().filter_map(executes).sum();
-            task.steps = Some(steps);
-        }
-        let after = task.own_wcet();
-        if let Preemption::Between(segments) = &mut task.preemption {
-            between(segments, before, after);
-        }
-        task.budget.iter_mut().for_each(scale);
-        // Jobs of lower priority execute for longer, too, so blocking grows.
-        let mut blocking = Service::from_ns(task.blocking_time.ns());
-        scale(&mut blocking);
-        task.blocking_time = blocking.at_unit_speed();
-        match &mut task.execution {
-            ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => {}
-            ExecutionModel::Uniform { min, max } => [min, max].into_iter().for_each(scale),
-            ExecutionModel::Discrete(values) => values.iter_mut().for_each(|(c, _)| scale(c)),
-            ExecutionModel::List(values) => values.iter_mut().for_each(scale),
-        }
-    }
+    scaled.tasks.values_mut().for_each(|task| scale(task, thousandths));
     scaled
 }

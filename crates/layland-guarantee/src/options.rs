@@ -30,6 +30,8 @@ pub struct Wanted {
     pub bounds: BoundsBy,
     /// Further content.
     pub more: More,
+    /// True for the [`Sensitivity`](crate::Sensitivity) of each task and CPU.
+    pub limits: bool,
 }
 
 /// The findings that an assessment reports.
@@ -192,7 +194,7 @@ impl AssessOptions {
     pub(crate) fn for_another_system(&self) -> AssessOptions {
         let AssessOptions { tests, wanted: _, effort, tick, digits } = self;
         let wanted =
-            Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
+            Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, ..Wanted::default() };
         let effort = effort.without_runs();
         AssessOptions { tests: tests.clone(), wanted, effort, tick: *tick, digits: *digits }
     }

@@ -6,7 +6,7 @@
 
 use crate::assess::assess;
 use crate::assessment::Bound;
-use crate::options::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
+use crate::options::{AssessOptions, BoundsBy, Effort, Findings, Wanted};
 use layland_analysis::Verdict;
 use layland_model::{Duration, Rate, System, TaskId, TaskMap};
 use layland_policy::Registry;
@@ -41,7 +41,7 @@ pub fn unexplained(
     shown: &TaskMap<Shown>,
     policies: &[&str],
 ) -> Vec<String> {
-    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
+    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, ..Wanted::default() };
     let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
     let mut sentences = Vec::new();
     let mut named: Vec<TaskId> = Vec::new();

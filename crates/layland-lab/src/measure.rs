@@ -7,7 +7,7 @@ use crate::structure::{Structure, structure};
 use layland_analysis::{
     Assumption, Finding, Reason, Refusal, SchedulabilityTest, Tardiness, Verdict, catalogue,
 };
-use layland_guarantee::{AssessOptions, Bound, BoundsBy, Findings, More, Wanted};
+use layland_guarantee::{AssessOptions, Bound, BoundsBy, Findings, Wanted};
 use layland_model::{Duration, Rate, System, Task, TaskMap};
 use layland_policy::Registry;
 use layland_sim::{Horizon, SimError};
@@ -224,7 +224,7 @@ fn put_responses(
     seen: &TaskMap<TaskCounters>,
     (registry, spec): (&Registry, &str),
 ) {
-    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
+    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, ..Wanted::default() };
     let options = AssessOptions { wanted, ..AssessOptions::by_tests() };
     let Ok(found) = layland_guarantee::assess(registry, spec, system, &options) else { return };
     let shares: Vec<f64> = found

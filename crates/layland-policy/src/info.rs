@@ -416,6 +416,11 @@ impl PolicyOptions {
         PolicyOptions { given, purpose: self.purpose }
     }
 
+    /// Returns the names of the options.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.given.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Returns true if the policy only answers queries about its rule and never runs.
     pub fn is_for_its_rule(&self) -> bool {
         self.purpose == Purpose::Rule

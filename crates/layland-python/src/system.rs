@@ -32,6 +32,7 @@ struct Question {
     tests: Vec<String>,
     every_test: bool,
     factor: bool,
+    sensitivity: bool,
     margin: Option<String>,
     effort: Option<u64>,
     tick_ns: Option<i64>,
@@ -51,6 +52,7 @@ impl Question {
         let mut question = CheckQuestion::about(self.policies)
             .with_every_test(self.every_test)
             .with_factor(self.factor)
+            .with_limits(self.sensitivity)
             .with_effort(self.effort);
         question.margin = margin;
         question.options.tests = self.tests;

@@ -5,6 +5,7 @@
 //! - [`deferred`]: these analyses with non-preemptive regions;
 //! - [`arrivals`]: the arrivals that all of these count, sporadic or by a curve;
 //! - [`fixed_priority`]: response times: exact; utilization bounds; the assignment of priorities.
+//! - [`sensitivity`]: the largest WCET of one task.
 
 pub mod arrivals;
 pub mod deferred;
@@ -12,3 +13,4 @@ pub mod edf;
 pub mod edf_response;
 pub mod fixed_priority;
 pub mod schedule_graph;
+pub mod sensitivity;

@@ -90,6 +90,7 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
     }
     if left_out.is_some() {
         options.wanted.more = options.wanted.more.without_margin();
+        options.wanted.limits = false;
         // Users who state an effort get it.
         if !matches!(options.effort, Effort::Jobs(_)) {
             options.effort = options.effort.without_runs();
@@ -169,6 +170,7 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         affinities,
         chains,
         numbers,
+        has_limits: options.wanted.limits,
         digits: question.options.digits,
         exit: Exit::Unknown,
     };

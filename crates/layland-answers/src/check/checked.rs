@@ -32,6 +32,8 @@ pub struct Checked {
     pub chains: BTreeMap<String, Vec<ChainBound>>,
     /// The numbers of the analyses of mixed criticality, by policy, if every test was asked.
     pub(super) numbers: BTreeMap<String, Vec<CpuNumbers>>,
+    /// True if the limits of each task and CPU were asked for.
+    pub(super) has_limits: bool,
     /// The digits of rounded numbers that the question asks for.
     pub digits: Digits,
     /// The exit code of the command.

@@ -14,7 +14,7 @@ use crate::{Exit, schema};
 use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
 use layland_guarantee::search::Witness as Run;
-use layland_guarantee::{Assessment, Bound, Said};
+use layland_guarantee::{Assessment, Bound, CpuLimit, Limits, Said};
 use layland_model::shown::Digits;
 use layland_model::{Duration, Service, System, TaskId};
 use layland_policy::Text;
@@ -126,6 +126,10 @@ struct Policy<'a> {
     reserved: Option<Option<ReservedBy<'a>>>,
     /// The distance of the verdict to its limit.
     margin: Option<Margin>,
+    /// Present with `--sensitivity`: the limits of each task and CPU; null if the decisions of the policy
+    /// cannot be kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sensitivity: Option<Option<Sensitivity<'a>>>,
     /// A bound for each task.
     #[schemars(with = "Vec<BoundDocument<'static>>")]
     bounds: Vec<OfTask<'a>>,
@@ -234,6 +238,53 @@ struct Stop {
 struct Anew {
     /// The factor.
     wcet_factor: f64,
+}
+
+/// The limits of tasks and CPUs. One number changes, and all others stay.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct Sensitivity<'a> {
+    /// The decisions that the policy made for the set as it is stay: CPUs, priorities, pieces.
+    #[schemars(extend("const" = true))]
+    pinned: bool,
+    /// `exact` if beyond a limit some deadline is missed, where jobs may come at any distance; `first
+    /// refused` if a test refuses the next value and does not know.
+    #[schemars(extend("enum" = ["exact", "first refused"]))]
+    boundary: &'static str,
+    /// The limits of the tasks.
+    tasks: Vec<OfOne<'a>>,
+    /// The limits of the CPUs, where the policy assigns each task to one.
+    cpus: Vec<OfCpu>,
+}
+
+/// The limits of a task. Null where no value is accepted.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct OfOne<'a> {
+    /// The task.
+    task: &'a str,
+    /// The largest WCET, in time on its CPU.
+    wcet_ns: Option<i64>,
+    /// The largest WCET, in work.
+    wcet_work_ns: Option<i64>,
+    /// The least deadline.
+    deadline_ns: Option<i64>,
+    /// The least period; a deadline that would be longer goes along.
+    period_ns: Option<i64>,
+    /// The largest release jitter.
+    jitter_ns: Option<i64>,
+}
+
+/// The limit of a CPU.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+struct OfCpu {
+    /// The CPU.
+    cpu: u32,
+    /// The factor by which the WCETs of its tasks could be multiplied; null if none is accepted.
+    wcet_factor: Option<f64>,
+    /// The least speed for the WCETs as they are, a fraction; null if there is none.
+    least_speed: Option<String>,
 }
 
 /// The effect of overheads on a WCET.
@@ -467,6 +518,9 @@ impl<'a> Document<'a> {
                     chains: chains::of(checked, &policy.spec),
                     witness: policy.witness.as_deref().map(|run| witness(run, system)),
                     numbers: checked.numbers.get(&policy.spec).map(Vec::as_slice),
+                    sensitivity: checked
+                        .has_limits
+                        .then(|| sensitivity(policy, checked.system(&policy.spec))),
                     ..Policy::of(policy, checked.system(&policy.spec), digits)
                 })
                 .collect(),
@@ -510,6 +564,7 @@ impl<'a> Policy<'a> {
                 decided_anew: (margin.factor_anew())
                     .map(|factor| Anew { wcet_factor: factor.to_f64() }),
             }),
+            sensitivity: None,
             bounds: bounds.map(|(task, bound)| OfTask { system, task, bound }).collect(),
             overheads: policy.inflation.as_ref().map(|tasks| {
                 let of = |(id, task): (TaskId, &'a layland_analysis::overheads::Inflation)| {
@@ -551,6 +606,29 @@ impl<'a> ReservedBy<'a> {
         let verdict_without = of.without.name();
         Some(ReservedBy { larger, verdict_without, tasks: tasks.collect() })
     }
+}
+
+fn sensitivity<'a>(policy: &Assessment, system: &'a System) -> Option<Sensitivity<'a>> {
+    let found = policy.sensitivity.as_ref()?;
+    let of_task = |(id, limits): (TaskId, &Limits)| OfOne {
+        task: &system.tasks[id].name,
+        wcet_ns: limits.wcet.map(Duration::ns),
+        wcet_work_ns: limits.work.map(Service::ns),
+        deadline_ns: limits.deadline.map(Duration::ns),
+        period_ns: limits.period.map(Duration::ns),
+        jitter_ns: limits.jitter.map(Duration::ns),
+    };
+    let of_cpu = |limit: &CpuLimit| OfCpu {
+        cpu: limit.cpu.0,
+        wcet_factor: (limit.thousandths > 0).then(|| limit.factor().to_f64()),
+        least_speed: limit.least_speed().map(|speed| speed.to_string()),
+    };
+    Some(Sensitivity {
+        pinned: true,
+        boundary: if found.is_exact { "exact" } else { "first refused" },
+        tasks: found.tasks.iter().map(of_task).collect(),
+        cpus: found.cpus.iter().map(of_cpu).collect(),
+    })
 }
 
 fn witness<'a>(Run { record, origin, over, .. }: &'a Run, system: &'a System) -> Witness<'a> {

@@ -31,6 +31,7 @@ impl Default for CheckQuestion {
             findings: Findings::UntilDecided,
             bounds: BoundsBy::All,
             more: More::of(true, false),
+            limits: false,
         };
         CheckQuestion {
             policies: Vec::new(),
@@ -63,6 +64,13 @@ impl CheckQuestion {
     pub fn with_factor(mut self, factor: bool) -> CheckQuestion {
         let wanted = &mut self.options.wanted;
         wanted.more = More::of(factor, wanted.more.has_proof());
+        self
+    }
+
+    /// Sets whether the limits of each task and CPU are searched.
+    #[must_use]
+    pub fn with_limits(mut self, limits: bool) -> CheckQuestion {
+        self.options.wanted.limits = limits;
         self
     }
 

@@ -6,7 +6,7 @@
 
 use layland_analysis::Verdict;
 use layland_engine::reserves::{Margin, Reserves};
-use layland_guarantee::{AssessOptions, Assessor, BoundsBy, Findings, More, Wanted};
+use layland_guarantee::{AssessOptions, Assessor, BoundsBy, Findings, Wanted};
 use layland_model::{Behaviour, Service, System, Task, TaskId};
 use layland_policy::Registry;
 use std::collections::BTreeMap;
@@ -178,7 +178,7 @@ struct Larger<'a> {
 /// Returns the options for the set without the margin.
 pub(super) fn for_verdicts(options: &AssessOptions) -> AssessOptions {
     let wanted =
-        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
+        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, ..Wanted::default() };
     let effort = options.effort.without_runs();
     AssessOptions { wanted, effort, tick: None, ..options.clone() }
 }

@@ -65,6 +65,7 @@ pub(crate) fn verdict<'a>(
         bounds: TaskMap::default(),
         inflation: None,
         margin: None,
+        sensitivity: None,
         proven: None,
         without_affinities: None,
         witness: None,

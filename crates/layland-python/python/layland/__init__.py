@@ -18,7 +18,7 @@ Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pyarrow.table(run
 from . import _ending
 from ._analysis import Analysis, AnalysisInfo, DoesNotApply, analyses
 from ._certificate import Proof, verify
-from ._check import Assigned, Bound, ChainBound, Checked, Guarantee
+from ._check import Assigned, Bound, ChainBound, Checked, CpuLimit, Guarantee, Sensitivity, TaskLimits
 from ._command import run_command
 from ._compare import Comparison, compare
 from ._design import Budget, Design
@@ -45,6 +45,7 @@ __all__ = [
     "Checked",
     "Claim",
     "Comparison",
+    "CpuLimit",
     "Design",
     "DoesNotApply",
     "Duration",
@@ -64,8 +65,10 @@ __all__ = [
     "Refused",
     "Results",
     "Run",
+    "Sensitivity",
     "Table",
     "Task",
+    "TaskLimits",
     "TaskSet",
     "Trace",
     "UnknownVerdict",

@@ -20,7 +20,7 @@ from ._policy import Own, PolicyLike, name_among
 from ._times import Duration, TimeLike, as_ns, as_text
 from ._verdict import Verdict
 
-__all__ = ["Assigned", "Bound", "ChainBound", "Checked", "Guarantee"]
+__all__ = ["Assigned", "Bound", "ChainBound", "Checked", "CpuLimit", "Guarantee", "Sensitivity", "TaskLimits"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,8 @@ class Guarantee:
     numbers: list[dict[str, Any]] | None = None
     """With every test, under ``amc``, ``plrs`` and ``ocbp``: the numbers that papers print, by CPU, as in
     ``layland check --all --json``; those of analyses that are not safe decide nothing."""
+    sensitivity: Sensitivity | None = None
+    """The limits of each task and CPU, if they were asked for and the decisions of the policy can be kept."""
 
     def bound(self, task: str) -> Bound:
         """The bound of a task.
@@ -154,6 +156,75 @@ class ChainBound:
     """The verdict about its constraint on data ages; ``None`` if it has none."""
 
 
+@dataclass(frozen=True)
+class TaskLimits:
+    """How far each number of a task may go while all others stay, in nanoseconds; ``None`` where no value is accepted."""
+
+    task: str
+    """The task."""
+    wcet_ns: int | None
+    """The largest WCET, in time on its CPU."""
+    wcet_work_ns: int | None
+    """The largest WCET, in work: on a CPU of another speed than 1 it is another number."""
+    deadline_ns: int | None
+    """The least deadline."""
+    period_ns: int | None
+    """The least period; a deadline that would be longer goes along."""
+    jitter_ns: int | None
+    """The largest release jitter."""
+
+
+@dataclass(frozen=True)
+class CpuLimit:
+    """How far the WCETs of the tasks of a CPU may grow together."""
+
+    cpu: int
+    """The CPU."""
+    wcet_factor: float | None
+    """The factor, for printing; ``None`` if none is accepted."""
+    least_speed: Fraction | None
+    """The least speed for the WCETs as they are."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The limits under one policy, with its decisions for the set as it is: CPUs, priorities."""
+
+    boundary: str
+    """``exact`` if nothing beyond a limit is schedulable; ``first refused`` if a test refuses the next value and does not
+    know."""
+    tasks: tuple[TaskLimits, ...]
+    """The limits of the tasks."""
+    cpus: tuple[CpuLimit, ...]
+    """The limits of the CPUs, where the policy assigns each task to one."""
+
+    def of(self, task: str) -> TaskLimits:
+        """The limits of a task.
+
+        Raises
+        ------
+        KeyError
+            If there is no such task.
+        """
+        for limits in self.tasks:
+            if limits.task == task:
+                return limits
+        names = ", ".join(limits.task for limits in self.tasks[:_FEW])
+        raise NoSuchName(f"there are no limits for `{task}`", f"there are limits for {names}")
+
+
+def _sensitivity(found: dict[str, Any] | None) -> Sensitivity | None:
+    if found is None:
+        return None
+    keys = ("task", "wcet_ns", "wcet_work_ns", "deadline_ns", "period_ns", "jitter_ns")
+    cpus = (
+        CpuLimit(of["cpu"], of["wcet_factor"], None if of["least_speed"] is None else Fraction(of["least_speed"]))
+        for of in found["cpus"]
+    )
+    tasks = (TaskLimits(*(of[key] for key in keys)) for of in found["tasks"])
+    return Sensitivity(found["boundary"], tuple(tasks), tuple(cpus))
+
+
 # The bounds that are counted from the release, whatever the jitter, with the jitter added in the end.
 _WITH_JITTER = ("RTA", "RTA-RM", "RTA-DM")
 
@@ -199,6 +270,7 @@ def _guarantee(found: dict[str, Any], tasks: dict[str, tuple[int, int]]) -> Guar
         None if found["assignment"] is None else tuple(map(_assigned, found["assignment"])),
         tuple(map(_chain, found.get("chains", ()))),
         found.get("numbers"),
+        _sensitivity(found.get("sensitivity")),
     )
 
 
@@ -231,6 +303,7 @@ class Question:
     tests: list[str]
     every_test: bool
     factor: bool
+    sensitivity: bool
     margin: str | None
     effort: int | None
     tick_ns: int | None
@@ -244,6 +317,7 @@ class Question:
         tests: str | Sequence[str],
         every_test: bool,
         factor: bool,
+        sensitivity: bool,
         margin: MarginLike | None,
         effort: int | None,
         tick: TimeLike | None,
@@ -261,6 +335,7 @@ class Question:
             [known(test, there, "test", "layland.analyses()", "tests") for test in texts(tests, "tests")],
             switch(every_test, "every_test"),
             switch(factor, "factor"),
+            switch(sensitivity, "sensitivity"),
             None if margin is None else _margin(margin),
             effort,
             None if tick is None else time_ns(tick, "tick"),

@@ -524,6 +524,7 @@ class TaskSet:
         tests: str | Sequence[str] = (),
         every_test: bool = False,
         factor: bool = True,
+        sensitivity: bool = False,
         reserve: MarginLike | None = None,
         effort: int | None = None,
         tick: TimeLike | None = None,
@@ -540,6 +541,8 @@ class TaskSet:
             True to run every test, and not only until one decides.
         factor
             True to search for the factor by which WCETs could grow.
+        sensitivity
+            True to search the limits of each task and CPU (:attr:`layland.Guarantee.sensitivity`).
         reserve
             Reserve this much more than the set says, to cover the costs of switches, as a real run does: larger budgets
             under policies of threads (``dl``), larger WCETs under policies that are optimal
@@ -560,9 +563,13 @@ class TaskSet:
         >>> tasks = layland.TaskSet.load("demo:robot")
         >>> tasks.check("dl-sp", reserve="5ms")["dl-sp"].larger
         'budgets'
+        >>> tasks = layland.TaskSet([layland.Task("a", "1ms", "4ms"), layland.Task("b", "2ms", "6ms")])
+        >>> limits = tasks.check("p-edf", sensitivity=True)["p-edf"].sensitivity
+        >>> limits.of("a").wcet_ns, limits.boundary
+        (2666666, 'exact')
         """
         found = names_and_classes(policies, self._system)
-        asked = Question.of(self._system, self.name, found, tests, every_test, factor, reserve, effort, tick)
+        asked = Question.of(self._system, self.name, found, tests, every_test, factor, sensitivity, reserve, effort, tick)
         return Checked(asked)
 
     def design(

@@ -11,7 +11,7 @@
 use layland_analysis::{Assumption, TestKind, Verdict, catalogue};
 use layland_checker::{Violation, check};
 use layland_gen::{Aspect, Random};
-use layland_guarantee::{AssessOptions, Bound, BoundsBy, Effort, Findings, More, Wanted, assess};
+use layland_guarantee::{AssessOptions, Bound, BoundsBy, Effort, Findings, Wanted, assess};
 use layland_model::{
     Behaviour, CacheUse, CpuId, Criticality, Duration, ExecutionModel, JobId, Levels, Note,
     Overheads, Request, RequestKind, ScheduleRule, Service, System, Task, TaskId, Time,
@@ -291,7 +291,7 @@ fn nothing_is_promised_to_jobs_that_are_blocked_for_long() {
         periodic().prop_map(light),
         periodic().prop_map(light).prop_map(constrained),
     ];
-    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
+    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, ..Wanted::default() };
     let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::by_tests() };
     let counts = |by: &str| {
         let of_it = catalogue::RESPONSES.iter().filter(|analysis| analysis.name == by);

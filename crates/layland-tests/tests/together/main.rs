@@ -67,6 +67,7 @@ mod regions;
 mod requests;
 mod scale;
 mod schedules;
+mod sensitivity;
 mod served;
 mod simso;
 mod split;

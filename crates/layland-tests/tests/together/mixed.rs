@@ -7,7 +7,7 @@ use layland_analysis::{Verdict, necessary};
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_gen::{Aspect, Random};
-use layland_guarantee::{AssessOptions, Assessor, BoundsBy, Effort, Findings, More, Said, Wanted};
+use layland_guarantee::{AssessOptions, Assessor, BoundsBy, Effort, Findings, Said, Wanted};
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, Rate, ScheduleRule,
     Service, System, Task, TaskId, Time,
@@ -63,7 +63,7 @@ fn what_an_unsound_analysis_accepts_is_broken() {
 #[test]
 fn no_policy_keeps_what_no_scheduler_can() {
     let wanted =
-        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
+        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, ..Wanted::default() };
     let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::by_tests() };
     let (mut refuted, mut kept) = (0, 0);
     for index in 0..3_000 {

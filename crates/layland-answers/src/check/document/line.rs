@@ -70,6 +70,7 @@ impl Line {
             refused,
             reserved,
             margin,
+            sensitivity,
             bounds,
             overheads,
             tests,
@@ -90,6 +91,9 @@ impl Line {
             self.entry("reserved", reserved);
         }
         self.entry("margin", margin);
+        if sensitivity.is_some() {
+            self.entry("sensitivity", sensitivity);
+        }
         self.list("bounds", bounds, Line::bound);
         self.entry("overheads", overheads);
         self.list("tests", tests, Line::test);
@@ -225,7 +229,8 @@ mod tests {
         let mut with_margin = quick();
         with_margin.margin = Some(Margin::Fraction(Rate::new(1, 10)));
         with_margin.options.wanted.more = More::Margin;
-        let questions = [quick(), every, with_margin];
+        let with_limits = quick().with_limits(true);
+        let questions = [quick(), every, with_margin, with_limits];
         let (mut written, mut all) = (0, 0);
         let demos =
             ["dhall", "robot", "constrained", "mixed", "crowded-socket", "virtual-clusters"];

@@ -17,6 +17,8 @@ Examples:
       the guarantees of each policy, the deciding test, and the distance to the limit
   layland check demo:robot --bounds
       also the longest response time of each task
+  layland check robot.toml --policy p-dm --sensitivity
+      how far each WCET, deadline, period and jitter may go
   layland check robot.toml --policy g-edf,p-edf --all
       the result of every test
   layland check robot.toml --policy p-dm --cite
@@ -106,6 +108,12 @@ pub(crate) struct CheckArgs {
     /// never searched for
     #[arg(long, help_heading = "Output")]
     pub no_margin: bool,
+    /// Search the limits of each task: the largest WCET, the least deadline, the least period and the largest jitter
+    /// with which every deadline is still guaranteed, and the factor of each CPU. One number changes, the others stay,
+    /// and so do the CPUs and priorities of the tasks. With several sets only --json has them
+    #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
+    pub sensitivity: bool,
     /// Print the references as BibTeX. They are the sources of the deciding tests
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     #[arg(hide_short_help = true)]

@@ -77,6 +77,7 @@ fn wanted(args: &CheckArgs) -> Wanted {
             (false, false) => BoundsBy::Named,
         },
         more: More::of(false, args.certificate.is_some()),
+        limits: args.sensitivity && !is_table,
     }
 }
 

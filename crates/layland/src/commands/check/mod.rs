@@ -11,6 +11,7 @@ mod kernel;
 #[cfg(test)]
 mod options;
 mod report;
+mod sensitivity;
 mod text;
 
 use crate::ui::exit::{Failure, Outcome};
@@ -34,6 +35,7 @@ impl CheckArgs {
         let mut question = CheckQuestion::about(self.policy.clone())
             .with_every_test(self.all)
             .with_factor(!self.no_margin)
+            .with_limits(self.sensitivity)
             .with_effort(self.effort);
         question.margin.clone_from(&self.reserve);
         question.options.tests.clone_from(&self.test);

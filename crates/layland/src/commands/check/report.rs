@@ -1,6 +1,6 @@
 //! `layland check -o FILE.html`: all policies side by side in one report.
 
-use super::{chains, text};
+use super::{chains, sensitivity, text};
 use crate::pages::assigned::AssignedTable;
 use crate::pages::playground;
 use layland_analysis::{Subject, TestKind, Verdict};
@@ -51,6 +51,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked, are_named: bool) ->
     report.guarantees = Some(guarantees);
     report.runs = runs_that_miss(registry, checked, are_named);
     report.tables.extend(chains::report(checked));
+    report.tables.extend(sensitivity::tables(checked));
     report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));
     report.tables.extend(
         checked

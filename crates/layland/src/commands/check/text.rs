@@ -4,7 +4,7 @@
 //! printed.
 
 use super::args::CheckArgs;
-use super::chains;
+use super::{chains, sensitivity};
 use crate::pages::assigned::{AssignedTable, OfPolicy, in_short};
 use crate::pages::window;
 use crate::ui::chart::{self, Chart};
@@ -142,6 +142,7 @@ fn shortly(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Che
         text += &assigned_lines(policy, &checked.set.system);
     }
     text += &chains::table(checked, short.shown.iter().copied(), args);
+    text += &sensitivity::table(checked, short.shown.iter().copied(), args);
     text.extend(shared_levels(registry, checked).iter().map(|text| line(text)));
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     // The policies that refuse affinities are already among those without an answer.
@@ -176,6 +177,7 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let assigned = assigned_table(&checked.policies, checked, args);
     text += if text.ends_with("\n\n") { assigned.trim_start_matches('\n') } else { &assigned };
     text += &chains::table(checked, checked.policies.iter(), args);
+    text += &sensitivity::table(checked, checked.policies.iter(), args);
     text.extend(shared_levels(registry, checked).iter().map(|text| line(text)));
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     text.extend(reserved_tasks(checked).iter().map(|text| line(text)));

@@ -6,7 +6,7 @@ use crate::ui::terminal;
 use layland_analysis::Verdict;
 use layland_answers::limits::{self, Bounds};
 use layland_engine::reserves::Margin;
-use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted, assess};
+use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, Wanted, assess};
 use layland_model::System;
 
 /// The promise of a run.
@@ -32,7 +32,7 @@ pub(super) fn promise(
     let how = margin.map_or_else(String::new, |margin| format!(" --reserve {margin}"));
     let bounds = limits::bounds(&args.fail_on, registry, spec, reserved, &how)?;
     let wanted =
-        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
+        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, ..Wanted::default() };
     let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
     let verdict = |system: &System| assess(registry, spec, system, &options).map(|it| it.verdict);
     let is_larger = reserved.tasks != asked.tasks;
