@@ -75,6 +75,7 @@ pub mod groups;
 pub mod how_often;
 pub mod levels;
 pub mod locking;
+pub mod map;
 pub mod mixed;
 pub mod necessary;
 pub mod optimal;
@@ -88,6 +89,7 @@ mod test;
 pub mod top_first;
 pub mod uniform;
 pub mod uniprocessor;
+pub mod unrelated;
 mod verdict;
 
 pub use assumption::{Assumption, EXPLAIN, PAIRS, Refusal, longest_execution, pairs};

@@ -15,6 +15,7 @@ mod groups_runtime;
 mod how_often;
 mod levels;
 mod locks;
+mod map;
 mod mixed;
 mod mixed_runtime;
 mod reading;
@@ -114,7 +115,9 @@ pub fn run(vector: &Value) -> Verdict {
         Some("mc_runtime") => virtual_deadlines::runtime(vector),
         Some("fp_server") => servers::run(vector),
         Some("levels_one_cpu" | "levels_global" | "levels_run") => levels::run(vector),
-        Some("stretches" | "run_uniform" | "uniform") => speeds::run(vector),
+        Some("stretches" | "run_uniform" | "uniform" | "sensitivity" | "feasible_types") => {
+            speeds::run(vector)
+        }
         Some("dl_capacity" | "dl_fit" | "dl_charge") => speeds::run(vector),
         Some(
             "supply" | "bounded_delay" | "mpr" | "several" | "uniprocessor" | "global"
@@ -126,6 +129,7 @@ pub fn run(vector: &Value) -> Verdict {
             | "mk_search",
         ) => how_often::run(vector),
         Some("runtime") => groups_runtime::run(vector),
+        Some("map") => map::run(vector).into(),
         Some("split") => split::assignment(vector),
         Some("split_runtime") => split::runtime(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),

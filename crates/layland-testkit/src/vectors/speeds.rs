@@ -1,5 +1,5 @@
-//! Vectors of CPUs of different speeds: `one_cpu`, `stretches`, `run_uniform` and `uniform`; and of the
-//! kernel's integers for their capacities: `dl_capacity`, `dl_fit` and `dl_charge`.
+//! Vectors of CPUs of different speeds: `one_cpu`, `stretches`, `run_uniform`, `uniform`, `sensitivity`
+//! and `feasible_types`; and of the kernel's integers for their capacities: `dl_capacity`, `dl_fit` and `dl_charge`.
 //!
 //! Tasks are `[C, D, T]` in whole units, which stand for nanoseconds; for fixed priorities their order
 //! is the priority.
@@ -10,8 +10,9 @@ use layland_analysis::Verdict as Decided;
 use layland_analysis::global_edf::gfb;
 use layland_analysis::uniform::{self, OnUniform, Tau, Uniform};
 use layland_analysis::uniprocessor::fixed_priority::response_time;
+use layland_analysis::unrelated::{self, Class, Feasible, Timed};
 use layland_checker::check;
-use layland_guarantee::{AssessOptions, assess};
+use layland_guarantee::{AssessOptions, Limits, assess};
 use layland_model::capacity::{self, Fit};
 use layland_model::{
     Behaviour, CpuId, Duration, Platform, Preemption, Rate, Resource, ResourceId, Service, Speed,
@@ -29,6 +30,8 @@ pub(super) fn run(vector: &Value) -> Verdict {
         Some("stretches") => stretches(vector).into(),
         Some("run_uniform") => schedule(vector).into(),
         Some("uniform") => tests(vector).into(),
+        Some("sensitivity") => limits(vector).into(),
+        Some("feasible_types") => is_feasible(vector).into(),
         Some("dl_capacity") => capacities(vector).into(),
         Some("dl_fit") => fits(vector).into(),
         Some("dl_charge") => charges(vector).into(),
@@ -94,6 +97,66 @@ fn one_cpu(vector: &Value) -> Read<()> {
         same(key, &expect[key], &json!(is_guaranteed(spec, &system)?))?;
     }
     Ok(())
+}
+
+/// Compares the limits of each task, and the factor of all WCETs, on one CPU.
+fn limits(vector: &Value) -> Read<()> {
+    let system = system(vector, std::slice::from_ref(&vector["speed"]))?;
+    let expect = &vector["expect"];
+    let order = read(vector["order"].as_str(), "order")?;
+    let mut options = AssessOptions::with_margin();
+    options.wanted.limits = true;
+    let spec = format!("p-{order}:fit=given");
+    let found = assess(crate::registry(), &spec, &system, &options);
+    let found = found.map_err(|error| error.to_string())?;
+    let is_accepted = found.verdict == Decided::Yes;
+    same("accepted", &expect["accepted"], &json!(is_accepted))?;
+    let margin = read(found.margin, "margin")?;
+    same("factor_thousandths", &expect["factor_thousandths"], &json!(margin.thousandths))?;
+    let limits = read(found.sensitivity, "limits")?;
+    // One CPU has the factor of all.
+    let of_cpus: Vec<i64> = limits.cpus.iter().map(|cpu| cpu.thousandths).collect();
+    same("the factor of the CPU", &json!([margin.thousandths]), &json!(of_cpus))?;
+    let all: Vec<Limits> = limits.tasks.values().copied().collect();
+    let ns = |of: fn(&Limits) -> Option<Duration>| -> Value {
+        all.iter().map(|limits| of(limits).map(Duration::ns)).collect()
+    };
+    let work: Vec<Option<i64>> = all.iter().map(|limits| limits.work.map(Service::ns)).collect();
+    same("wcet_time", &expect["wcet_time"], &ns(|limits| limits.wcet))?;
+    same("wcet_work", &expect["wcet_work"], &json!(work))?;
+    same("deadline", &expect["deadline"], &ns(|limits| limits.deadline))?;
+    same("period", &expect["period"], &ns(|limits| limits.period))?;
+    // Under EDF the vectors have no jitter.
+    match expect.get("jitter") {
+        Some(jitter) => same("jitter", jitter, &ns(|limits| limits.jitter)),
+        None => Ok(()),
+    }
+}
+
+/// Decides by the linear program, with the proof of its answer.
+fn is_feasible(vector: &Value) -> Read<()> {
+    let rows = list(&vector["times"], "times")?;
+    let periods = list(&vector["periods"], "periods")?;
+    let task = |(row, period): (&Value, &Value)| -> Read<Timed> {
+        let times = list(row, "times")?.iter();
+        let time = |value: &Value| match value {
+            Value::Null => Ok(None),
+            time => integer(time, "whole time").map(Some),
+        };
+        let times: Read<Vec<Option<i64>>> = times.map(time).collect();
+        Ok(Timed { times: times?, period: integer(period, "whole period")? })
+    };
+    let tasks: Read<Vec<Timed>> = rows.iter().zip(periods).map(task).collect();
+    let tasks = tasks?;
+    let cpus = tasks.first().map_or(0, |task| task.times.len());
+    let classes = vec![Class { cpus: 1 }; cpus];
+    let (found, is_proven) = match unrelated::feasible(&tasks, &classes) {
+        Feasible::Yes(shares) => (true, unrelated::are_shares(&shares, &tasks, &classes)),
+        Feasible::No(prices) => (false, unrelated::are_prices(&prices, &tasks, &classes)),
+        Feasible::GaveUp => return Err("the method gave up".to_owned()),
+    };
+    same("feasible", &vector["expect"]["feasible"], &json!(found))?;
+    same("proven", &json!(true), &json!(is_proven))
 }
 
 /// Runs one job with these parts: as steps between locks, with a segment for each, and in one piece.
