@@ -1,4 +1,6 @@
 //! The answer of a test: a verdict, and the numbers that explain it.
+//!
+//! Long because each reason has its sentence here.
 
 use crate::fixed_point::{Diverged, GaveUp};
 use layland_model::shown::{self, DIGITS};

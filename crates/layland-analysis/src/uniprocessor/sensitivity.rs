@@ -65,10 +65,10 @@ pub fn largest_wcet(system: &System, task: TaskId, order: Order) -> Option<i64> 
 /// deadlines under fixed priorities on one CPU (Bini, Di Natale and Buttazzo 2008, Theorem 4, for whole
 /// nanoseconds); 0 if there is none.
 ///
-/// `C_i <= min over k >= i of max over t of floor((t - other(t)) / n_i(t))`: for each task `k` that `tau_i`
-/// delays, `t` goes through `D_k` and the multiples of the periods of the tasks above `k` up to there;
-/// `other(t)` is the work of the other tasks that delay a job of `k` within `t`, with its own; `n_i(t)` is
-/// `ceil(t / T_i)`, and 1 for `k = i`.
+/// `C_i <= min over k >= i of max over t of floor((t - other(t)) / n_i(t))`, if the tasks before `i` meet
+/// their own deadlines, which no `C_i` changes: for each task `k` that `tau_i` delays, `t` goes through `D_k`
+/// and the multiples of the periods of the tasks above `k` up to there; `other(t)` is the work of the other
+/// tasks that delay a job of `k` within `t`, with its own; `n_i(t)` is `ceil(t / T_i)`, and 1 for `k = i`.
 ///
 /// `None` if a deadline is beyond its period, or there are too many lengths.
 pub fn largest_wcet_fixed(tasks: &[Sporadic], i: usize) -> Option<i64> {
@@ -78,7 +78,7 @@ pub fn largest_wcet_fixed(tasks: &[Sporadic], i: usize) -> Option<i64> {
     }
     let ceil = |t: i128, T: i128| num_integer::Integer::div_ceil(&t, &T);
     let (mut least, mut steps) = (i128::from(i64::MAX), 0usize);
-    for k in i..tasks.len() {
+    for k in 0..tasks.len() {
         let D_k = tasks[k][1];
         let mut best = i128::MIN;
         let multiples = tasks[..k].iter().flat_map(|&[_, _, T]| (1..=D_k / T).map(move |q| q * T));
@@ -90,18 +90,21 @@ pub fn largest_wcet_fixed(tasks: &[Sporadic], i: usize) -> Option<i64> {
             let above = tasks[..k].iter().enumerate().filter(|&(j, _)| j != i);
             let delays: i128 = above.map(|(_, &[C, _, T])| ceil(t, T) * C).sum();
             let own = if k == i { 0 } else { tasks[k][0] };
-            let jobs = if k == i { 1 } else { ceil(t, tasks[i][2]) };
+            let jobs = if k > i { ceil(t, tasks[i][2]) } else { 1 };
             best = best.max((t - delays - own).div_euclid(jobs));
         }
-        least = least.min(best);
+        if k < i && best < 0 {
+            return Some(0);
+        }
+        least = if k < i { least } else { least.min(best) };
     }
     i64::try_from(least.max(0)).ok()
 }
 
 /// Returns the largest WCET of the `i`-th of these tasks with which all meet their deadlines under EDF on one
 /// CPU; 0 if there is none:
-/// `C_i = min(D_i, floor((1 - U_others) T_i), min over t of floor((t - dbf_others(t)) / n_i(t)))`, where `n_i(t)`
-/// counts the jobs of `tau_i` that are due within `t`.
+/// `C_i = min(D_i, floor((1 - U_others) T_i), min over t of floor((t - dbf_others(t)) / n_i(t)))`, where
+/// `n_i(t)` counts the jobs of `tau_i` that are due within `t`.
 ///
 /// One pass of QPA from the largest `t` down finds it (Zhang, Burns and Baruah 2011): where the demand is too
 /// much, `C_i` becomes what fits. Longer intervals then have less demand than before.

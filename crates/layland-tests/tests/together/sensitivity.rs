@@ -116,9 +116,14 @@ fn the_limits_are_those_of_trying_every_value() {
                 continue;
             }
             (counts.borrow_mut()[1], accepted) = (counts.borrow()[1] + 1, true);
-            // With jitter, and a load of 1, QPA gives up.
-            prop_assert!(found.is_exact || jitter, "{spec}: {system:?}");
             let base = fixed(&system, order);
+            // With jitter and a load of 1, drawn or tried, QPA gives up.
+            let is_full = |cpu: CpuId| {
+                let own = base.tasks.iter().filter(|(id, _)| base.allowed_cpus(*id).contains(cpu));
+                own.map(|(_, task)| task.utilization()).sum::<Rate>() == Rate::ONE
+            };
+            let gives_up = jitter || order == "edf" && base.platform.speeds.ids().any(is_full);
+            prop_assert!(found.is_exact || gives_up, "{spec}: {system:?}");
             let twin = if order == "edf" { "p-edf" } else { "p-fp:tie=rank" };
             let every = by_every_value(twin, &base);
             for (id, limits) in found.tasks.iter() {

@@ -30,9 +30,10 @@ enum Kind {
 }
 
 /// The parts of the answer.
-const ANSWERS: [&str; 8] = [
+const ANSWERS: [&str; 9] = [
     "tests and bounds",
     "the margin",
+    "the limits of each number",
     "the verdict without affinities",
     "the answers about some scheduler, partition or priorities",
     "WITNESS",
@@ -61,6 +62,7 @@ const TABLE: &[(&str, Kind)] = &[
             "of the larger set",
             "of the larger set",
             "of the larger set",
+            "of the larger set",
             "of the set as it is: a set that no scheduler can keep with less, none can keep with more; a yes decides nothing",
             "runs the larger set",
             "searches the larger set",
@@ -73,6 +75,7 @@ const TABLE: &[(&str, Kind)] = &[
         Question([
             "a no is unknown, and no bound is reached",
             "a yes, which holds",
+            "accepted values, which hold; beyond them nothing is known",
             "a no is unknown",
             "a no is left out, unless the densest run is on ticks",
             "runs on ticks alone",
@@ -87,6 +90,7 @@ const TABLE: &[(&str, Kind)] = &[
     ("bounds", Output),
     ("all", Output),
     ("no_margin", Output),
+    ("sensitivity", Output),
     ("cite", Output),
     ("json", Output),
     ("digits", Output),
