@@ -59,7 +59,7 @@ pub enum FoundMisses {
 type PendingJob = (usize, i64, i64, bool);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct State {
+struct MissState {
     /// The time until each task may release.
     wait: Vec<i64>,
     /// Under fixed priorities: the pending work of higher tasks.
@@ -106,7 +106,7 @@ impl MissSearch<'_> {
         let scaled: Vec<[i64; 3]> =
             tasks.iter().map(|task| times(task).map(|time| time / unit)).collect();
         let steps = (self.tick.ns() / unit).max(1);
-        let start = State { wait: vec![0; level], higher: 0, jobs: Vec::new(), misses: 0 };
+        let start = MissState { wait: vec![0; level], higher: 0, jobs: Vec::new(), misses: 0 };
         // Each state with its predecessor and the tasks that released there.
         let mut seen = BTreeMap::from([(start.clone(), 0usize)]);
         let mut from: Vec<(usize, u64)> = vec![(0, 0)];
@@ -146,7 +146,7 @@ impl MissSearch<'_> {
         FoundMisses::Most { misses: most, arrivals: self.witness(found, &from) }
     }
 
-    fn release(&self, state: &mut State, i: usize, [wcet, period, deadline]: &[i64; 3]) {
+    fn release(&self, state: &mut MissState, i: usize, [wcet, period, deadline]: &[i64; 3]) {
         state.wait[i] = *period;
         if self.order == OneCpuOrder::FixedPriority && i != self.judged {
             state.higher += wcet;
@@ -160,7 +160,7 @@ impl MissSearch<'_> {
     }
 
     /// A unit of time passes. Returns the most misses in a window that ends now.
-    fn pass(&self, state: &mut State) -> u32 {
+    fn pass(&self, state: &mut MissState) -> u32 {
         for wait in &mut state.wait {
             *wait = (*wait - 1).max(0);
         }
