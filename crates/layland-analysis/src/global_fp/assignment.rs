@@ -15,7 +15,7 @@
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
-//! | `NC_j(L)`, `CI_j(L)` | [`Contender`] | the work of a task in a window of length `L`, without and with carried-in work |
+//! | `NC_j(L)`, `CI_j(L)` | `Contender` | the work of a task in a window of length `L`, without and with carried-in work |
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 

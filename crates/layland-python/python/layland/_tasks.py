@@ -563,7 +563,9 @@ class TaskSet:
         >>> tasks = layland.TaskSet.load("demo:robot")
         >>> tasks.check("dl-sp", reserve="5ms")["dl-sp"].larger
         'budgets'
-        >>> tasks = layland.TaskSet([layland.Task("a", "1ms", "4ms"), layland.Task("b", "2ms", "6ms")])
+        >>> a = layland.Task("a", wcet="1ms", period="4ms")
+        >>> b = layland.Task("b", wcet="2ms", period="6ms")
+        >>> tasks = layland.TaskSet([a, b], cpus=1)
         >>> limits = tasks.check("p-edf", sensitivity=True)["p-edf"].sensitivity
         >>> limits.of("a").wcet_ns, limits.boundary
         (2666666, 'exact')
