@@ -356,7 +356,7 @@ mod tests {
         }
         assert!(matches!(meaning("Type"), Some(Meaning::Type)));
         assert!(matches!(meaning("P"), Some(Meaning::Unclear(_))));
-        assert!(matches!(meaning("C/T"), Some(Meaning::Unused(_))));
+        assert!(matches!(meaning("C/T"), Some(Meaning::Utilization)));
         for title in ["colour", "name_ms", "period_h", "task_C_D", "the tasks"] {
             assert!(read(title).is_none(), "{title}");
         }

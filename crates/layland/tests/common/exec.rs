@@ -124,9 +124,13 @@ pub(crate) fn members() -> Vec<serde_json::Value> {
 
 /// Starts an `exec` in the background, and waits until each of its reservations has a thread.
 pub(crate) fn started(arguments: &[&str]) -> Child {
-    let child = layland(arguments).spawn().expect("it starts");
-    let pid = child.id();
+    let mut child = Some(layland(arguments).spawn().expect("it starts"));
+    let pid = child.as_ref().map(Child::id).expect("it started");
     wait_until("it is admitted", || {
+        let ended = |child: &mut Child| child.try_wait().expect("it is ours").is_some();
+        if let Some(child) = child.take_if(ended) {
+            panic!("it ended: {:?}", child.wait_with_output());
+        }
         members().iter().any(|member| {
             let reserved = member["reserved"].as_array().expect("a list");
             // A thread that was moved to a partition gets its class only after it has run there.
@@ -136,7 +140,7 @@ pub(crate) fn started(arguments: &[&str]) -> Child {
             member["pid"] == pid && reserved.iter().all(has_class)
         })
     });
-    child
+    child.expect("it runs")
 }
 
 pub(crate) fn signal(pid: u32, name: &str) {
