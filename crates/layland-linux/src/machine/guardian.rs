@@ -202,9 +202,11 @@ fn timeout(ns: i64) -> rustix::time::Timespec {
 
 /// Runs the guardian.
 fn guard(pipe: &OwnedFd, says: OwnedFd, run: &OwnedFd, until_ns: i64) -> ! {
-    // Each of these may fail without harm.
-    let _ = rustix::process::setsid();
+    // Each of these may fail without harm. The priority comes first: a new session is a new group of
+    // the kernel's fair class (autogroup), in which an ordinary thread may wait for long beside a
+    // busy group.
     let _ = sys::set_fifo(sys::Tid::own(), sys::MANAGER - 1);
+    let _ = rustix::process::setsid();
     sys::name_thread("layland-guard");
     // The guardian must not keep the folder of the run from being unmounted.
     // Safety: the path is zero-terminated.
