@@ -42,9 +42,10 @@ def parser():
     options.add_argument("--until")
     options.add_argument("--design")
     # These are not about the set, but their values must not be taken for a set.
-    for other in ("--test", "--chart", "--effort", "--tick", "--reserve", "--window", "--seed", "-o"):
+    for other in ("--test", "--chart", "--effort", "--tick", "--reserve", "--window", "--seed", "--fail-on", "-o"):
         options.add_argument(other)
-    for other in ("--all", "--bounds", "--no-margin", "--cycle", "--per-task", "--check", "--cite", "--json"):
+    flags = ("--all", "--bounds", "--no-margin", "--cycle", "--per-task", "--check", "--cite", "--json", "--sensitivity")
+    for other in flags:
         options.add_argument(other, action="store_true")
     return options
 
