@@ -11,6 +11,7 @@
 //! invariant. With `--shorter`, jobs may also end early. Prints how good the verdicts of
 //! `layland check` were, and the first system of each policy with a wrong verdict or bound; exits
 //! with 1 if there is one.
+use super::small_sets::SmallSets;
 use layland_config::to_toml;
 use layland_model::{Algorithm, Form};
 use layland_testkit::exhaustive::{Judgement, TallyOptions, draw, tally, with_arrivals};
@@ -19,44 +20,22 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: exhaustive [POLICY..] [--sets N] [--seed N] [--tasks N] [--shorter]";
 
-fn arguments(words: &[String]) -> Result<(Vec<String>, TallyOptions), String> {
-    let mut asked =
-        TallyOptions { seed: 1, sets: 2_000, tasks: 4, any_weak: false, shorter: false };
-    let mut specs = Vec::new();
-    let mut words = words.iter().cloned();
-    while let Some(word) = words.next() {
-        let mut number = || {
-            let text = words.next().ok_or(format!("{word} needs a value"))?;
-            text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"))
-        };
-        match word.as_str() {
-            "--sets" => asked.sets = number()?,
-            "--seed" => asked.seed = number()?,
-            "--tasks" => asked.tasks = number()?.clamp(2, 6),
-            "--shorter" => asked.shorter = true,
-            spec => {
-                registry().parse(spec).map_err(|error| error.to_string())?;
-                specs.push(spec.to_owned());
-            }
-        }
-    }
-    if specs.is_empty() {
-        specs = (registry().iter())
-            .filter(|info| matches!(info.algorithm(&Default::default()), Algorithm::Ordered(..)))
-            .map(|info| info.name.to_string())
-            .collect();
-    }
-    Ok((specs, asked))
+/// The names of the policies that order jobs.
+fn ordered() -> Vec<String> {
+    registry()
+        .iter()
+        .filter(|info| matches!(info.algorithm(&Default::default()), Algorithm::Ordered(..)))
+        .map(|info| info.name.to_string())
+        .collect()
 }
 
 pub(crate) fn run(words: &[String]) -> ExitCode {
-    let (specs, asked) = match arguments(words) {
+    let given = match SmallSets::asked(words, (2_000, 4), Some("--shorter"), ordered, USAGE) {
         Ok(given) => given,
-        Err(error) => {
-            eprintln!("error: {error}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(exit) => return exit,
     };
+    let SmallSets { specs, sets, seed, tasks, flag: shorter } = given;
+    let asked = TallyOptions { seed, sets, tasks, any_weak: false, shorter };
     println!(
         "{:<16} {:>6} {:>6} {:>6} {:>13} {:>14} {:>7} {:>9} {:>8} {:>6} {:>8}",
         "policy",

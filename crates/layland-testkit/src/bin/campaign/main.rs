@@ -17,6 +17,7 @@ mod mixed;
 mod observed;
 mod optimal;
 mod promises;
+mod small_sets;
 mod soak;
 mod states;
 mod tightness;

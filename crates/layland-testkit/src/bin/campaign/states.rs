@@ -8,8 +8,8 @@
 //! For each policy, searches N random systems (1000 by default) of up to this number of tasks (5 by
 //! default) with periods up to 8 in both ways, and simulates each pattern that misses. Stops at the
 //! first difference of a policy, prints it, and exits with 1.
+use super::small_sets::SmallSets;
 use layland_testkit::exhaustive::{Agreed, compare};
-use layland_testkit::registry;
 use rayon::prelude::*;
 use std::process::ExitCode;
 
@@ -28,44 +28,11 @@ const POLICIES: [&str; 11] = [
     "hpa-edf",
 ];
 
-struct Arguments {
-    specs: Vec<String>,
-    sets: u64,
-    seed: u64,
-    tasks: u64,
-}
-
-fn arguments(words: &[String]) -> Result<Arguments, String> {
-    let mut asked = Arguments { specs: Vec::new(), sets: 1_000, seed: 1, tasks: 5 };
-    let mut words = words.iter().cloned();
-    while let Some(word) = words.next() {
-        let mut number = || {
-            let text = words.next().ok_or(format!("{word} needs a value"))?;
-            text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"))
-        };
-        match word.as_str() {
-            "--sets" => asked.sets = number()?,
-            "--seed" => asked.seed = number()?,
-            "--tasks" => asked.tasks = number()?.clamp(2, 6),
-            spec => {
-                registry().parse(spec).map_err(|error| error.to_string())?;
-                asked.specs.push(spec.to_owned());
-            }
-        }
-    }
-    if asked.specs.is_empty() {
-        asked.specs = POLICIES.map(str::to_owned).to_vec();
-    }
-    Ok(asked)
-}
-
 pub(crate) fn run(words: &[String]) -> ExitCode {
-    let asked = match arguments(words) {
+    let usual = || POLICIES.map(str::to_owned).to_vec();
+    let asked = match SmallSets::asked(words, (1_000, 5), None, usual, USAGE) {
         Ok(asked) => asked,
-        Err(error) => {
-            eprintln!("error: {error}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(exit) => return exit,
     };
     let mut differs = false;
     println!("{:<16} {:>8} {:>8} {:>8} {:>8}", "policy", "sets", "meet", "miss", "gave up");

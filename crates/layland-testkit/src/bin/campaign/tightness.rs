@@ -9,6 +9,7 @@
 //! 10 tasks on 4 CPUs, with log-uniform periods, loads between 1.5 and 3.5 and, under policies with
 //! affinities, nested ones, about which nothing is known. Prints, for each test, how many sets it
 //! accepts, and how many of those no earlier test accepts.
+use super::small_sets::SmallSets;
 use layland_analysis::Verdict;
 use layland_gen::{Affinities, Recipe, Utilizations};
 use layland_guarantee::{AssessOptions, assess};
@@ -20,37 +21,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: tightness [POLICY..] [--sets N] [--seed N] [--tasks N]";
 
-struct Arguments {
-    specs: Vec<String>,
-    sets: u64,
-    seed: u64,
-    tasks: u64,
-}
-
-fn arguments(words: &[String]) -> Result<Arguments, String> {
-    let mut asked = Arguments { specs: Vec::new(), sets: 3_000, seed: 1, tasks: 5 };
-    let mut words = words.iter().cloned();
-    while let Some(word) = words.next() {
-        let mut number = || {
-            let text = words.next().ok_or(format!("{word} needs a value"))?;
-            text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"))
-        };
-        match word.as_str() {
-            "--sets" => asked.sets = number()?,
-            "--seed" => asked.seed = number()?,
-            "--tasks" => asked.tasks = number()?.clamp(2, 6),
-            spec => {
-                registry().parse(spec).map_err(|error| error.to_string())?;
-                asked.specs.push(spec.to_owned());
-            }
-        }
-    }
-    if asked.specs.is_empty() {
-        let all = ["g-edf", "g-rm", "weak-edf", "strong-edf", "hpa-edf", "strong-rm", "hpa-rm"];
-        asked.specs = all.map(str::to_owned).to_vec();
-    }
-    Ok(asked)
-}
+const POLICIES: [&str; 7] =
+    ["g-edf", "g-rm", "weak-edf", "strong-edf", "hpa-edf", "strong-rm", "hpa-rm"];
 
 /// Returns the tests that were run, in the order of the catalogue, with true if the test accepts the system.
 fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
@@ -69,7 +41,7 @@ fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
 }
 
 /// Returns a small system that the policy accepts and that never misses a deadline.
-fn small(spec: &str, asked: &Arguments, index: u64, affinities: bool) -> Option<System> {
+fn small(spec: &str, asked: &SmallSets, index: u64, affinities: bool) -> Option<System> {
     let system = draw(asked.seed, index, asked.tasks, affinities);
     let policy = registry().build(spec, &system).ok()?;
     let model = Model::new(&system, &*policy, false)?;
@@ -77,7 +49,7 @@ fn small(spec: &str, asked: &Arguments, index: u64, affinities: bool) -> Option<
 }
 
 /// Returns a larger system that the policy accepts.
-fn large(spec: &str, asked: &Arguments, index: u64, affinities: bool) -> Option<System> {
+fn large(spec: &str, asked: &SmallSets, index: u64, affinities: bool) -> Option<System> {
     let total = Rate::new(15 + (index % 21) as i64, 10);
     let (min, max) = (Rate::ZERO, Rate::ONE);
     let mut recipe =
@@ -122,16 +94,14 @@ fn print(spec: &str, what: &str, answers: &[Vec<(&'static str, bool)>]) {
 }
 
 pub(crate) fn run(words: &[String]) -> ExitCode {
-    let asked = match arguments(words) {
+    let usual = || POLICIES.map(str::to_owned).to_vec();
+    let asked = match SmallSets::asked(words, (3_000, 5), None, usual, USAGE) {
         Ok(asked) => asked,
-        Err(error) => {
-            eprintln!("error: {error}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(exit) => return exit,
     };
     for spec in &asked.specs {
         let affinities = ["weak", "strong", "hpa"].iter().any(|form| spec.starts_with(form));
-        let of = |draw: fn(&str, &Arguments, u64, bool) -> Option<System>| -> Vec<_> {
+        let of = |draw: fn(&str, &SmallSets, u64, bool) -> Option<System>| -> Vec<_> {
             let sets = (0..asked.sets).into_par_iter();
             let systems = sets.filter_map(|index| draw(spec, &asked, index, affinities));
             systems.map(|system| accepted_by(spec, &system)).collect()
