@@ -55,8 +55,13 @@ impl TableReader<'_> {
             self.error("layland::csv::utilization", cell.span.clone(), message, help);
             return None;
         };
-        // A missing period is reported with the other missing cells.
-        let period = *times.get("period")?;
+        let Some(&period) = times.get("period") else {
+            let message =
+                format!("`{}` is a share of a period, and the row has none", cell.text.trim());
+            let help = "fill the cell: there is no default";
+            self.error("layland::csv::missing", cell.span.clone(), message, help);
+            return None;
+        };
         let wcet = (share * Rate::new(period, divisor)).ceil();
         let wcet = wcet.filter(|ns| *ns <= TIME_LIMIT);
         let Some(wcet) = wcet else {

@@ -458,7 +458,12 @@ fn shares_stand_for_execution_times_where_no_column_has_them() {
         assert_eq!(loaded.system.tasks.as_slice()[0].own_wcet().ns(), wcet, "{text}");
         assert_eq!(loaded.warnings.problems.len(), 1, "{text}");
     }
-    for text in ["name,u,period\na,x,10ms\n", "name,u,period\na,-1,10ms\n", "name,u\na,0.1\n"] {
+    for text in [
+        "name,u,period\na,x,10ms\n",
+        "name,u,period\na,-1,10ms\n",
+        "name,u\na,0.1\n",
+        "name,u,period\na,0.1,\nb,0.2,5ms\n",
+    ] {
         assert!(read("a.csv", text.as_bytes(), Format::Csv, &host(None)).is_err(), "{text}");
     }
 }
