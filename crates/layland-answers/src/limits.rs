@@ -1,6 +1,6 @@
 //! The limits that continuous integration enforces on the figures of a run ([`Limit`]).
 
-use crate::simulate::Observed;
+use crate::simulate::ObservedConstraint;
 use crate::values::time_of;
 use crate::{CheckQuestion, Set, Unanswered};
 use layland_guarantee::Bound;
@@ -166,8 +166,9 @@ impl Limit {
     ) -> Option<String> {
         let mut tasks = system.tasks.iter().filter(|(_, task)| self.is_about(&task.name));
         tasks.find_map(|(id, task)| {
-            let observed =
-                constraints(task).into_iter().map(|of| Observed::in_run(id, of, outcomes));
+            let observed = constraints(task)
+                .into_iter()
+                .map(|of| ObservedConstraint::in_run(id, of, outcomes));
             let found = observed.filter_map(|of| of.violation_in_words()).next()?;
             Some(format!("{}: {found}", task.name))
         })

@@ -340,7 +340,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
                   hold: \"9 of 10\", \"at most 1 miss in 10\",\n\
                   \"at most 2 misses in a row\". All jobs if it and `miss` are left out.",
         value: own(of::<Option<Constraints>>, text::mk, cells::mk),
-        is_given: |of| of.task.constraints().next().is_some(),
+        is_given: |of| of.task.has_constraints(),
         is_inherited: true,
         column: Some(&[]),
         lost: "how many jobs of `{}` may be late is lost",

@@ -306,6 +306,12 @@ impl Task {
         self.tolerance.iter().flat_map(|tolerance| &tolerance.constraints).copied()
     }
 
+    /// Returns true if it has a weakly hard constraint, which judges its late jobs in a run. A run does
+    /// not decide a probability: without a constraint, each late job counts.
+    pub fn has_constraints(&self) -> bool {
+        self.constraints().next().is_some()
+    }
+
     /// The greatest probability with which a job may be late, if the set states one.
     pub fn miss_probability(&self) -> Option<&MissProbability> {
         self.tolerance.as_ref()?.probability.as_ref()

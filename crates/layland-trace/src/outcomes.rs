@@ -1,20 +1,29 @@
 //! [`Outcomes`]: the words of outcomes by which weakly hard constraints are judged.
 
-use crate::{Job, JobEnd, Recorder, Trace};
+use crate::{Job, JobEnd, JobRecord, Recorder, Trace};
 use layland_model::{HitOrMiss, Index, JobId, Service, TaskId, TaskMap, Time};
 
 /// The outcomes of a task in the order of its jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Word {
-    /// The outcome of each job; `None` for a job that was in flight when its task left.
+    /// The outcome of each reported job; `None` for one that was in flight when its task left.
     jobs: Vec<Option<HitOrMiss>>,
     arrivals: Vec<Time>,
+    /// Positions in the list, ascending, and the number of jobs before each that a trace lacks. They
+    /// are counted and not listed: a number in a file may be any.
+    gaps: Vec<(usize, u64)>,
 }
 
 impl Word {
-    /// The outcomes, without those of jobs whose task left.
-    pub fn outcomes(&self) -> impl Iterator<Item = HitOrMiss> {
-        self.jobs.iter().copied().flatten()
+    /// The outcomes, without those of jobs whose task left, each with the number of jobs before it that
+    /// the trace lacks.
+    pub fn outcomes(&self) -> impl Iterator<Item = (u64, HitOrMiss)> {
+        let mut gaps = self.gaps.iter().peekable();
+        let mut missing = 0;
+        self.jobs.iter().enumerate().filter_map(move |(at, outcome)| {
+            missing += gaps.next_if(|(position, _)| *position == at).map_or(0, |(_, count)| *count);
+            Some((std::mem::take(&mut missing), (*outcome)?))
+        })
     }
 
     /// The outcomes of the jobs that arrived from one time on, and before another.
@@ -48,7 +57,7 @@ impl Word {
 ///     let job = Job { id, arrival: at, release: at, deadline: at + Duration::from_ms(5) };
 ///     outcomes.ended(&job, ms(end), JobEnd::Completed, Service::from_ms(1));
 /// }
-/// let word: String = outcomes.of(TaskId(0)).outcomes().map(HitOrMiss::letter).collect();
+/// let word: String = outcomes.of(TaskId(0)).outcomes().map(|(_, of)| of.letter()).collect();
 /// assert_eq!(word, "HM");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,26 +67,27 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// The outcomes in a trace. Its jobs count from the first that it has; those that it lacks are
-    /// undecided.
+    /// The outcomes in a trace. Its jobs count from the first that it has.
     pub fn of_trace(trace: &Trace) -> Outcomes {
-        let mut first: TaskMap<Option<u64>> = TaskMap::default();
-        for record in &trace.jobs {
-            let JobId { task, seq } = record.job.id;
-            if task.index() >= first.len() {
-                first.resize(task.index() + 1, None);
-            }
-            first[task] = Some(first[task].map_or(seq, |first| first.min(seq)));
-        }
+        let mut records: Vec<&JobRecord> = trace.jobs.iter().collect();
+        records.sort_by_key(|record| (record.job.id.task, record.job.id.seq));
         let mut outcomes = Outcomes::default();
-        for record in &trace.jobs {
+        let mut before: Option<JobId> = None;
+        for record in records {
             let JobId { task, seq } = record.job.id;
-            let id = JobId { task, seq: seq - first[task].unwrap_or(seq) };
-            let job = Job { id, ..record.job };
+            let position = outcomes.of(task).jobs.len();
+            let last = before.filter(|last| last.task == task).map(|last| last.seq);
+            // A number that comes twice is that of another job.
+            let missing = last.map_or(0, |last| (seq - last).saturating_sub(1));
+            let job = Job { id: JobId { task, seq: position as u64 }, ..record.job };
             match record.end {
                 Some((at, end)) => outcomes.ended(&job, at, end, record.executed),
                 None => outcomes.pending(&job, trace.over, record.executed),
             }
+            if missing > 0 {
+                outcomes.tasks[task].gaps.push((position, missing));
+            }
+            before = Some(record.job.id);
         }
         outcomes
     }

@@ -1,12 +1,12 @@
 //! Simulates every requested policy.
 
-use super::how_often::Observed;
+use super::how_often::ObservedConstraint;
 use super::question::SimulateQuestion;
 use super::simulated::{PolicyRun, Ran, Simulated, exit};
 use crate::limits::{self, Bounds};
 use crate::{Set, Unanswered};
 use layland_checker::check;
-use layland_model::{System, TaskId, Time};
+use layland_model::{System, Task, TaskId, Time};
 use layland_policy::{BuildError, Policy, Registry};
 use layland_sim::{
     Cycle, Explored, Horizon, SimError, SimOptions, explored, simulate, simulate_figures,
@@ -157,7 +157,7 @@ impl SimulateQuestion {
         let (outcomes, how_often) = how_often(&system, &*policy, &outcome, &again, is_asked)?;
         let broken_rules = if checks { broken_rules(&system, &*policy, &again)? } else { None };
         let Both(statistics, Both(FirstMiss(first_miss), refusals)) = recorder;
-        let is_hard = |id: &TaskId| system.tasks[*id].tolerance.is_none();
+        let is_hard = |id: &TaskId| !system.tasks[*id].has_constraints();
         let missed = |id: TaskId| statistics.counters().task(id).missed;
         let missed_of_hard = system.tasks.ids().filter(is_hard).map(missed).sum();
         // A limit is about the figures of tasks.
@@ -225,8 +225,8 @@ fn how_often(
     outcome: &layland_sim::Outcome<()>,
     options: &SimOptions<'_>,
     is_asked: bool,
-) -> Result<(Outcomes, Vec<Observed>), Unanswered> {
-    let has_constraints = system.tasks.values().any(|task| task.constraints().next().is_some());
+) -> Result<(Outcomes, Vec<ObservedConstraint>), Unanswered> {
+    let has_constraints = system.tasks.values().any(Task::has_constraints);
     if !has_constraints && !is_asked {
         return Ok((Outcomes::default(), Vec::new()));
     }
@@ -240,7 +240,7 @@ fn how_often(
     let options = SimOptions { horizon: Horizon::At(end), ..*options };
     let mut outcomes = Outcomes::default();
     simulate(system, policy.clone_policy(), &mut outcomes, &options).map_err(cannot_start)?;
-    let observed = Observed::all(system, &outcomes, cycle);
+    let observed = ObservedConstraint::all(system, &outcomes, cycle);
     Ok((outcomes, observed))
 }
 

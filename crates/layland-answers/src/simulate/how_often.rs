@@ -2,8 +2,8 @@
 
 use crate::limits::Held;
 use layland_model::{
-    HitOrMiss, Observance, Profile, System, TaskId, Violation, WeaklyHard, WeaklyHardJudge,
-    word_forever,
+    HitOrMiss, Observance, Profile, System, TaskId, Time, Violation, WeaklyHard, WeaklyHardJudge,
+    counted, word_forever,
 };
 use layland_sim::Cycle;
 use layland_trace::Outcomes;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 /// A constraint of a task, as a run keeps it.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub struct ObservedConstraint {
     /// The task.
     pub task: TaskId,
     /// The constraint.
@@ -31,18 +31,22 @@ pub struct Observed {
     pub profile: Profile,
 }
 
-impl Observed {
+impl ObservedConstraint {
     /// Judges each constraint of a set. If the schedule recurs, the run has each turn of the cycle
     /// whole, and the jobs of one are decided in it.
-    pub fn all(system: &System, outcomes: &Outcomes, cycle: Option<Cycle>) -> Vec<Observed> {
+    pub fn all(
+        system: &System,
+        outcomes: &Outcomes,
+        cycle: Option<Cycle>,
+    ) -> Vec<ObservedConstraint> {
         let of_task = |id: TaskId| system.tasks[id].constraints().map(move |of| (id, of));
-        let judge = |(task, constraint)| Observed::of(task, constraint, outcomes, cycle);
+        let judge = |(task, constraint)| ObservedConstraint::of(task, constraint, outcomes, cycle);
         system.tasks.ids().flat_map(of_task).map(judge).collect()
     }
 
     /// Judges a constraint of a task by the jobs of a run.
-    pub fn in_run(task: TaskId, constraint: WeaklyHard, outcomes: &Outcomes) -> Observed {
-        Observed::of(task, constraint, outcomes, None)
+    pub fn in_run(task: TaskId, constraint: WeaklyHard, outcomes: &Outcomes) -> ObservedConstraint {
+        ObservedConstraint::of(task, constraint, outcomes, None)
     }
 
     fn of(
@@ -50,25 +54,27 @@ impl Observed {
         constraint: WeaklyHard,
         outcomes: &Outcomes,
         cycle: Option<Cycle>,
-    ) -> Observed {
+    ) -> ObservedConstraint {
         let word = outcomes.of(task);
         let mut judge = WeaklyHardJudge::new(constraint);
         let mut profile = Profile::default();
-        let mut take = |outcome: HitOrMiss| {
+        let mut take = |missing: u64, outcome: HitOrMiss| {
+            judge.lose(missing);
+            profile.lose(missing);
             judge.push(outcome);
             profile.push(outcome);
         };
         match cycle {
             Some(Cycle { from, length }) => {
-                let prefix: Vec<HitOrMiss> =
-                    word.between(layland_model::Time::ZERO, from).collect();
+                let prefix: Vec<HitOrMiss> = word.between(Time::ZERO, from).collect();
                 let turn: Vec<HitOrMiss> =
                     word.between(from, from.saturating_add(length)).collect();
-                word_forever(&prefix, &turn, constraint.window()).for_each(take);
+                word_forever(&prefix, &turn, constraint.window())
+                    .for_each(|outcome| take(0, outcome));
             }
-            None => word.outcomes().for_each(&mut take),
+            None => word.outcomes().for_each(|(missing, outcome)| take(missing, outcome)),
         }
-        Observed {
+        ObservedConstraint {
             task,
             constraint,
             observance: judge.observance(),
@@ -106,7 +112,7 @@ impl Observed {
             Observance::Yes => format!(
                 "`{name}` keeps {constraint}{how_long}: at most {} late in any {}",
                 self.most_misses[1],
-                layland_model::counted(constraint.window(), "job")
+                counted(constraint.window(), "job")
             ),
             Observance::Open => format!(
                 "`{name}`: {constraint} is open: the deadlines of its last jobs are after the end of the run"
@@ -151,8 +157,11 @@ pub struct OfConstraint<'a> {
 }
 
 /// Returns the constraints for a document.
-pub fn observed_constraints<'a>(system: &'a System, found: &[Observed]) -> Vec<OfConstraint<'a>> {
-    let of = |of: &Observed| OfConstraint {
+pub fn observed_constraints<'a>(
+    system: &'a System,
+    found: &[ObservedConstraint],
+) -> Vec<OfConstraint<'a>> {
+    let of = |of: &ObservedConstraint| OfConstraint {
         task: &system.tasks[of.task].name,
         mk: of.constraint.to_string(),
         kept: of.observance.name(),

@@ -14,6 +14,6 @@ mod simulated;
 pub use ask::Watch;
 pub use chains::{OfChain, measured_chains};
 pub use document::Document;
-pub use how_often::{Observed, OfConstraint, observed_constraints};
+pub use how_often::{ObservedConstraint, OfConstraint, observed_constraints};
 pub use question::{SimulateQuestion, usual_end};
 pub use simulated::{PolicyRun, Ran, Simulated};

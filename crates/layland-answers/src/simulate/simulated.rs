@@ -2,7 +2,7 @@
 
 use super::ask::cannot_start;
 use super::chains;
-use super::how_often::Observed;
+use super::how_often::ObservedConstraint;
 use super::question::SimulateQuestion;
 use crate::limits::Held;
 use crate::{Exit, Set, Unanswered};
@@ -49,7 +49,7 @@ pub struct Ran {
     pub summary: Summary,
     /// The first deadline that was missed.
     pub first_miss: Option<Time>,
-    /// The number of misses of tasks that may have none.
+    /// The number of misses of tasks without weakly hard constraints.
     pub missed_of_hard: u64,
     /// The requests that the policy refused.
     pub refusals: Refusals,
@@ -58,7 +58,7 @@ pub struct Ran {
     /// The outcomes of all jobs, if a constraint or a limit is about them.
     pub(super) outcomes: Outcomes,
     /// The weakly hard constraints of the set, as the run keeps them.
-    pub how_often: Vec<Observed>,
+    pub how_often: Vec<ObservedConstraint>,
     /// The violations that the checker found; `None` if they were not asked for, or the check was
     /// interrupted.
     pub broken_rules: Option<Vec<String>>,

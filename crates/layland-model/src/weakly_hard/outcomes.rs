@@ -189,6 +189,16 @@ impl WeaklyHardJudge {
         false
     }
 
+    /// Takes jobs whose outcomes are not known, however many they are.
+    pub fn lose(&mut self, jobs: u64) {
+        // A whole window of them has forgotten what came before.
+        let pushed = jobs.min(u64::from(self.constraint.window()));
+        for _ in 0..pushed {
+            self.push(HitOrMiss::Undecided);
+        }
+        self.jobs = self.jobs.saturating_add(jobs - pushed);
+    }
+
     /// The constraint.
     pub fn constraint(&self) -> WeaklyHard {
         self.constraint
@@ -255,6 +265,18 @@ impl Profile {
         for (reading, grows) in grows.into_iter().enumerate() {
             self.run[reading] = if grows { self.run[reading] + 1 } else { 0 };
             self.longest[reading] = self.longest[reading].max(self.run[reading]);
+        }
+    }
+
+    /// Takes jobs whose outcomes are not known, however many they are.
+    pub fn lose(&mut self, jobs: u64) {
+        let pushed = jobs.min(u64::from(PROFILE[PROFILE.len() - 1]));
+        for _ in 0..pushed {
+            self.push(HitOrMiss::Undecided);
+        }
+        if jobs > pushed {
+            self.run[1] = self.run[1].saturating_add(jobs - pushed);
+            self.longest[1] = self.longest[1].max(self.run[1]);
         }
     }
 

@@ -10,11 +10,11 @@ use layland_analysis::how_often::{
     SampleInterval, TypicalTask, most_misses,
 };
 use layland_answers::Set;
-use layland_answers::simulate::{SimulateQuestion, Watch as AnswerWatch};
+use layland_answers::simulate::{ObservedConstraint, SimulateQuestion, Watch as AnswerWatch};
 use layland_guarantee::search::misses::{FoundMisses, MissSearch};
 use layland_model::{
-    ArrivalCurve, Duration, HitOrMiss, MissTolerance, OnMiss, Rate, Service, System, Task, Time,
-    Watch, WeaklyHard, WeaklyHardJudge,
+    ArrivalCurve, Duration, HitOrMiss, JobId, MissTolerance, OnMiss, Profile, Rate, Service,
+    System, Task, TaskId, Time, Watch, WeaklyHard, WeaklyHardJudge,
 };
 use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::cases::on_random;
@@ -22,7 +22,7 @@ use layland_testkit::how_often::probability::{SlowRandomTask, SlowSet};
 use layland_testkit::how_often::runs::{self, RunTask, completions, outcomes};
 use layland_testkit::how_often::words as slow;
 use layland_testkit::registry;
-use layland_trace::{Outcomes, Trace};
+use layland_trace::{Job, JobEnd, JobRecord, Outcomes, Trace};
 use proptest::prelude::*;
 
 fn constraints(longest: u32) -> impl Strategy<Value = WeaklyHard> {
@@ -503,6 +503,7 @@ fn a_schedule_that_recurs_is_judged_for_ever() {
             let word: Vec<HitOrMiss> = outcomes
                 .of(observed.task)
                 .outcomes()
+                .map(|(_, outcome)| outcome)
                 .filter(|outcome| *outcome != HitOrMiss::Undecided)
                 .collect();
             prop_assert!(observed.is_for_ever);
@@ -511,6 +512,49 @@ fn a_schedule_that_recurs_is_judged_for_ever() {
             let found = observed.violation.as_ref().map(|violation| violation.ends());
             prop_assert_eq!(found, first);
         }
+        Ok(true)
+    });
+}
+
+/// Jobs that a trace lacks are judged as if each were undecided, and take neither time nor memory.
+#[test]
+fn jobs_that_are_lost_are_undecided() {
+    let part = (prop::sample::select(vec!['H', 'M', '?']), 0..120u64);
+    let inputs = (prop::collection::vec(part, 1..12), constraints(9), 0..2usize);
+    on_random(500, 400, inputs, |(of, constraint, huge)| {
+        let mut trace = Trace { over: Time::from_ns(10), ..Trace::default() };
+        let (mut word, mut seq, mut number) = (Vec::new(), 5u64, 0u64);
+        let mut numbers = Vec::new();
+        for (at, &(letter, missing)) in of.iter().enumerate() {
+            let missing = if at == 0 { 0 } else { missing };
+            // As far apart as a file may have them, which the word has in short.
+            let more = if at == of.len() / 2 && at > 0 { huge as u64 * (1 << 60) } else { 0 };
+            (seq, number) = (seq + missing + more, number + missing + more);
+            let lost = if more > 0 { 300 } else { missing };
+            word.extend((0..lost).map(|_| HitOrMiss::Undecided));
+            let due = if letter == '?' { 11 } else { 5 };
+            let id = JobId { task: TaskId(0), seq };
+            let (arrival, deadline) = (Time::ZERO, Time::from_ns(due));
+            let job = Job { id, arrival, release: arrival, deadline };
+            let end = (letter == 'H').then_some((Time::from_ns(5), JobEnd::Completed));
+            trace.jobs.push(JobRecord { job, end, executed: Service::ZERO });
+            numbers.resize(word.len() + 1, number);
+            word.extend(HitOrMiss::word(&letter.to_string()).expect("a letter"));
+            (seq, number) = (seq + 1, number + 1);
+        }
+        trace.jobs.reverse();
+        let outcomes = Outcomes::of_trace(&trace);
+        let found = ObservedConstraint::in_run(TaskId(0), constraint, &outcomes);
+        let most = [HitOrMiss::Hit, HitOrMiss::Miss]
+            .map(|reading| slow::most_misses(&word, constraint.window() as usize, reading));
+        prop_assert_eq!(found.most_misses, most);
+        let ends = slow::violation(&word, constraint);
+        let ends = ends.map(|ends| ends.map(|at| numbers[at as usize]));
+        prop_assert_eq!(found.violation.map(|violation| violation.ends()), ends);
+        let mut profile = Profile::default();
+        word.iter().for_each(|&outcome| profile.push(outcome));
+        prop_assert_eq!(found.profile.most_misses(), profile.most_misses());
+        prop_assert_eq!(found.profile.longest_run()[0], profile.longest_run()[0]);
         Ok(true)
     });
 }

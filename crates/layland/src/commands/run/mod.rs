@@ -18,7 +18,7 @@ use crate::ui::{files, input, names, terminal};
 use args::{Engine, ManagerChoice};
 use layland_answers::UsualPolicy;
 use layland_answers::limits::{self, Bounds, Held, Limit};
-use layland_answers::simulate::Observed;
+use layland_answers::simulate::ObservedConstraint;
 use layland_model::{Duration, Observance, System, TaskId};
 use layland_policy::Registry;
 use layland_trace::{Outcomes, Summary, Trace};
@@ -82,8 +82,8 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
 }
 
 /// Checks each limit and each weakly hard constraint, prints the results, and writes them for
-/// continuous integration if requested. Returns the number of failures: misses of tasks that may
-/// have none and constraints that are broken, or, if limits were given, the limits that are
+/// continuous integration if requested. Returns the number of failures: misses of tasks without
+/// constraints and constraints that are broken, or, if limits were given, the limits that are
 /// exceeded.
 fn gated(
     args: &RunArgs,
@@ -96,7 +96,7 @@ fn gated(
     let judge = |limit: &Limit| limit.judge(summary, bounds, (system, &outcomes));
     let held: Vec<Held> = args.fail_on.iter().map(judge).collect();
     gate::tell(&args.policy, &held);
-    let observed = Observed::all(system, &outcomes, None);
+    let observed = ObservedConstraint::all(system, &outcomes, None);
     for of in &observed {
         terminal::talk(&of.in_words(system));
     }
@@ -110,7 +110,7 @@ fn gated(
         return Ok(held.iter().filter(|held| held.found.is_some()).count() as u64);
     }
     let tasks = system.tasks.values().zip(&summary.tasks);
-    let hard = tasks.filter(|(task, _)| task.tolerance.is_none());
+    let hard = tasks.filter(|(task, _)| !task.has_constraints());
     let missed: u64 = hard.map(|(_, figures)| figures.missed).sum();
     let broken = observed.iter().filter(|of| of.observance == Observance::No).count();
     Ok(missed + broken as u64)

@@ -7,7 +7,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
-use layland_answers::simulate::{Observed, observed_constraints};
+use layland_answers::simulate::{ObservedConstraint, observed_constraints};
 use layland_interchange::rt_app_log::{self, Loop};
 use layland_model::shown::{DIGITS, Unit};
 use layland_model::{Duration, JobId, Observance, Service, Task, Time, counted};
@@ -159,7 +159,7 @@ pub(super) fn check(args: &TraceCheckArgs, set: &Set, loops: &[Loop]) -> Outcome
 }
 
 /// Judges the weakly hard constraints of the task by the loops.
-fn observed(task: &Task, set: &Set, latency: Duration, loops: &[Loop]) -> Vec<Observed> {
+fn observed(task: &Task, set: &Set, latency: Duration, loops: &[Loop]) -> Vec<ObservedConstraint> {
     let id = set.system.tasks.iter().find(|(_, of)| of.name == task.name).map(|(id, _)| id);
     let Some(task_id) = id else { return Vec::new() };
     let mut outcomes = Outcomes::default();
@@ -170,7 +170,9 @@ fn observed(task: &Task, set: &Set, latency: Duration, loops: &[Loop]) -> Vec<Ob
             if is_late_for(task, latency, of) { Duration::from_ns(1) } else { Duration::ZERO };
         outcomes.ended(&job, arrival + end, JobEnd::Completed, Service::ZERO);
     }
-    task.constraints().map(|constraint| Observed::in_run(task_id, constraint, &outcomes)).collect()
+    task.constraints()
+        .map(|constraint| ObservedConstraint::in_run(task_id, constraint, &outcomes))
+        .collect()
 }
 
 /// Returns true if the work of a loop ends after its deadline. It ends before the next release by
@@ -215,7 +217,7 @@ fn violations(task: &Task, latency: Duration, loops: &[Loop]) -> (Vec<String>, u
         }
         if is_late_for(task, latency, of) {
             // Its constraints judge the late loops of a task that may have some.
-            if task.tolerance.is_none() {
+            if !task.has_constraints() {
                 say(format!("the loop is late by {:#}", task.period - task.deadline - of.slack));
             }
             late += 1;

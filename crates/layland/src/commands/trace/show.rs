@@ -14,7 +14,7 @@ use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::{self, Recorded};
 use crate::ui::table;
 use crate::ui::{chart, document, files, names, terminal};
-use layland_answers::simulate::{Observed, observed_constraints};
+use layland_answers::simulate::{ObservedConstraint, observed_constraints};
 use layland_checker::{Demand, as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::shown::with_blanks;
@@ -176,16 +176,20 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     }
     let as_set = as_the_set_says(&loaded.trace, &set.system, &rule, &evidence);
     let missed = missed(&as_set);
-    let observed = Observed::all(&set.system, &Outcomes::of_trace(&as_set), None);
-    let is_kept = observed.iter().all(|of| of.observance != Observance::No);
+    let observed = ObservedConstraint::all(&set.system, &Outcomes::of_trace(&as_set), None);
+    let is_kept =
+        |observed: &[ObservedConstraint]| observed.iter().all(|of| of.observance != Observance::No);
     let verdict = |is_clean: bool, judged: Option<&reserved::Judged>| {
         let of_set = if is_clean { Exit::Yes } else { Exit::No };
         Exit::worst([of_set].into_iter().chain(judged.map(reserved::Judged::exit)))
     };
-    let exit = verdict(report.is_clean() && is_kept, judged.as_ref());
+    let exit = verdict(report.is_clean() && is_kept(&observed), judged.as_ref());
     let exit = loaded.exit_with(exit, |extreme| {
         let evidence = extreme.evidence(latency);
         let report = check_with(&extreme.trace, &set.system, &rule, 0, &evidence);
+        let as_set = as_the_set_says(&extreme.trace, &set.system, &rule, &evidence);
+        let outcomes = Outcomes::of_trace(&as_set);
+        let is_kept = is_kept(&ObservedConstraint::all(&set.system, &outcomes, None));
         verdict(report.is_clean() && is_kept, reservations(extreme).as_ref())
     });
     let beyond =
